@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from glob import escape
+from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -199,6 +200,8 @@ def _fields(record: type) -> list[tuple[str, bool]]:
 
 
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_DATE = "tag:yaml.org,2002:timestamp"
+_NOT_JSON = {f"tag:yaml.org,2002:{name}" for name in ("binary", "omap", "pairs", "set")}
 _LINE_SEPARATORS = {ord(character): f"\\u{ord(character):04x}" for character in "\x85\u2028\u2029"}
 
 
@@ -268,6 +271,7 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
 
     Raises:
         LimitError: It is nested too deeply, or its aliases stand for too many values.
+        UsageError: A mapping has a key twice, of which PyYAML takes the last one.
     """
     import yaml
 
@@ -278,9 +282,16 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
         return kind(text)
     deepest, most = limit("max_depth"), limit("max_values")
     size, sizes, opened = 0, dict[str | None, int](), list[tuple[str | None, int]]()
+    within: list[tuple[set[str], Iterator[bool]]] = []  # the keys of what is open, and whether the next node is one
     for event in yaml.parse(text, Loader=kind):
+        if isinstance(event, yaml.NodeEvent) and within and next(within[-1][1]) and isinstance(event, yaml.ScalarEvent):
+            if event.value in within[-1][0]:
+                assert event.start_mark
+                raise UsageError(f"{place}:{event.start_mark.line + 1}: {event.value}: the key is set twice")
+            within[-1][0].update({event.value} - {"<<"})
         if isinstance(event, yaml.CollectionEndEvent):
             anchor, before = opened.pop()
+            within.pop()
             sizes[anchor] = size - before
         elif isinstance(event, yaml.AliasEvent):
             size += sizes.get(event.anchor, 1)
@@ -289,6 +300,9 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
             sizes[event.anchor] = 1
             if isinstance(event, yaml.CollectionStartEvent):
                 opened.append((event.anchor, size))
+                within.append(
+                    (set(), cycle((True, False)) if isinstance(event, yaml.MappingStartEvent) else repeat(False))
+                )
                 sizes[event.anchor] = most  # an alias that is part of what it stands for has no end
         if len(opened) > deepest or size > most:
             name = "max_depth" if len(opened) > deepest else "max_values"
@@ -298,7 +312,7 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
 
 
 def read_yaml(path: Path, *, as_written: bool = False) -> Any:
-    """Read a YAML file of settings.
+    """Read a YAML file of settings, whose values are those of JSON; a date is the text that it is written as.
 
     Args:
         path: The file.
@@ -308,4 +322,8 @@ def read_yaml(path: Path, *, as_written: bool = False) -> Any:
         UsageError: As in `open_yaml`.
     """
     with open_yaml(path, "BaseLoader" if as_written else "SafeLoader") as loader:
+        known = loader.yaml_constructors
+        loader.yaml_constructors = {tag: known[tag] for tag in known if tag not in _NOT_JSON}
+        if not as_written:
+            loader.yaml_constructors[_DATE] = known["tag:yaml.org,2002:str"]
         return loader.get_single_data()

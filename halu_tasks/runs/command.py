@@ -7,6 +7,7 @@ standard error.
 
 import json
 import os
+import re
 import runpy
 import shlex
 import signal
@@ -54,9 +55,10 @@ def flags(options: Mapping[str, Any], *, dashes: bool) -> Iterator[str]:
 
 
 def repeated(flag: str, values: Mapping[str, Any]) -> Iterator[str]:
-    """Return `flag NAME=VALUE` for each value."""
+    """Return `flag NAME=VALUE` for each value, as Inspect reads it, which makes dates of texts such as 2024-05-13."""
     for name, value in values.items():
-        yield from (flag, f"{name}={as_yaml(value)}")
+        is_date = isinstance(value, str) and re.match(r"\d{4}-\d\d?-\d\d?(?!\w)", value)
+        yield from (flag, f"{name}={json.dumps(value) if is_date else as_yaml(value)}")
 
 
 def as_yaml(value: Any) -> str:

@@ -304,6 +304,22 @@ def read_models(path: Path) -> list[HarnessModel]:
     return read
 
 
+def set_by_run(harness: Harness, option: str) -> str | None:
+    """Return the option that a run sets itself and that a harness takes for the given one; None if there is none.
+
+    lm-eval, whose options argparse reads, takes the beginning of a name for the whole.
+    """
+    name = option.lstrip("-").partition("=")[0].replace("-", "_").casefold()
+    return next(
+        (
+            own
+            for own in _SET_BY_RUN[harness]
+            if own == name or (harness == "lm_eval" and name and own.startswith(name))
+        ),
+        None,
+    )
+
+
 def _read_model(name: str, entry: ModelKeys) -> HarnessModel:
     """Return the model of an entry.
 
@@ -313,7 +329,7 @@ def _read_model(name: str, entry: ModelKeys) -> HarnessModel:
     if not _FOLDER.fullmatch(name):
         raise UsageError("expected a name of letters, digits, '.', '_' and '-', which names its folder")
     options = {key.replace("-", "_"): option for key, option in entry.options.items()}
-    if own := next((key for key in options if key in _SET_BY_RUN[entry.harness]), None):
+    if own := next(filter(None, (set_by_run(entry.harness, key) for key in options)), None):
         raise UsageError(f"options: {own} is set by the run")
     if entry.harness == "lm_eval" and "/" not in entry.model:
         if entry.base_url:

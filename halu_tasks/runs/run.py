@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.credentials import public, redacted
-from halu_tasks.core.errors import DataError, HaluTasksError
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.files import atomic_write, atomic_write_text, create_folder, path_without_url_signs
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import PREFIX, Options
@@ -31,7 +31,7 @@ from halu_tasks.executors.jobs import Report, run_here
 from halu_tasks.replies.scoring import REPORT_FOLLOWS
 from halu_tasks.results.run import COMMAND, IS_REJECTED, SETTINGS, TRANSPORT, cause_of
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
-from halu_tasks.runs.models import Harness, HarnessModel, named_model
+from halu_tasks.runs.models import Harness, HarnessModel, named_model, set_by_run
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
@@ -62,6 +62,9 @@ class ModelRun:
         further: Further arguments of the harness's command.
         environment: The environment variables of the run.
         shown: Whether the harness prints to the terminal instead of a file.
+
+    Raises:
+        UsageError: A further argument is one that the run sets itself.
     """
 
     folder: Path
@@ -75,6 +78,11 @@ class ModelRun:
     further: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     shown: bool = False
+
+    def __post_init__(self) -> None:
+        for word in self.further:
+            if word.startswith("--") and (own := set_by_run(self.model.harness, word)):
+                raise UsageError(f"{word}: {own} is set by the run; leave it out after --")
 
     @property
     def name(self) -> str:

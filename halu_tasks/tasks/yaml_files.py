@@ -137,8 +137,6 @@ def _own_entries(path: Path) -> Entries:
     for line, key, value in nodes:
         if not isinstance(key, str):
             raise UsageError(f"{path}:{line}: the key {key!r} is not a string")
-        if key in entries:
-            raise UsageError(f"{path}:{line}: {key}: the key is set twice")
         entries[key] = value, f"{path}:{line}"
     return entries
 

@@ -129,6 +129,10 @@ def test_models_of_a_file_have_arguments_and_options(tmp_path: Path) -> None:
     )
     gpt, hf = read_models(path)
     options = {"data": "sample", "prompts": ["packaged", "a.yaml"]}
+    path.write_text("models: {a: {model: halu/oracle, arguments: {revision: 2024-05-13}}}")
+    (words,) = ModelRun(Path("out"), read_models(path)[0], TF).commands(TF)
+    (argument,) = [word for word in words if word.startswith("revision=")]
+    assert parse_cli_args([argument]) == {"revision": "2024-05-13"}  # as Inspect reads it
     (words,) = ModelRun(Path("out"), gpt, FAVE | TF, options=options, limit=5).commands(FAVE | TF)
     assert shown(words) == (
         "inspect eval-set halu_tasks/fave halu_tasks/cfaith_tf --model openai/gpt-4o -M responses_api=false "
