@@ -35,7 +35,7 @@ def of_baseline(evaluation: Evaluation) -> dict[str, float]:
 def fine(evaluation: Evaluation, item: Item, reply: str) -> list[str] | None:
     """What a judge says who has no objection; None where none is asked."""
     judged = evaluation.task.judged
-    return ["fine" for _ in judged.questions(item, reply)] if judged else None
+    return ["fine" for _ in judged.questions(item, reply, 8_000)] if judged else None
 
 
 @pytest.mark.slow

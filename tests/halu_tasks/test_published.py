@@ -31,7 +31,7 @@ BEYOND_THE_REGISTRY = {
 }
 """Quantities of methods and tasks that the registry may lack, with their ranges."""
 
-OF_ANNOTATORS = {"valid", "agreement", "alpha"}
+OF_ANNOTATORS = {"valid", "agreement", "alpha", "cohen", "fleiss"}
 """The figures of `halu-tasks label import`; a paper may have them for each kind of item or check."""
 
 LEFT_OUT = {
