@@ -83,7 +83,7 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
             "which is no gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
             "be scored as replies to a task that has gold"
         )
-    lacking, also = sum(value is None for value in columns.get(str(gold.get("target")), ())), ""
+    lacking, also = sum(value in (None, "") for value in columns.get(str(gold.get("target")), ())), ""
     also += f"; {lacking} of {len(rows)} rows have no {gold['target']!r}, and have to be left out" if lacking else ""
     if kind == "spans":
         gold["text"], note = _text_of_spans(file, rows, columns, texts, gold, labels)
@@ -138,7 +138,7 @@ def _different(values: Iterable[Any]) -> list[str]:
 
 def _is_few(values: Sequence[Any]) -> bool:
     """Return whether values may be labels, which some rows may lack."""
-    given = [value for value in values if value is not None]
+    given = [value for value in values if value not in (None, "")]
     plain = [each for value in given for each in (value if isinstance(value, list) else [value])]
     few = _different(plain) if all(isinstance(value, str | int) for value in plain) else []
     most = min(_MOST_LABELS, len(given) // 2)

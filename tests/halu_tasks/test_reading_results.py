@@ -122,7 +122,8 @@ def test_of_an_lm_eval_run_only_what_is_missing_or_of_others_is_left_out(tmp_pat
     assert [own.why for own in found.skipped] == [
         "one task of other packages: arc_easy",
         f"{COMPARATIVE}: the record is damaged (KeyError: 'effective')",
-        "refact_localization_entity: run with --predict_only, so it has no scores; run it again without",
+        "refact_localization_entity: run with --predict_only, so it has no scores; they are made by: halu-tasks score "
+        "refact_localization_entity samples_refact_localization_entity_2026-01-02T03-04-05.678901.jsonl --json",
     ]
 
 
