@@ -15,7 +15,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, render
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.scorers.kinds import Spans, Strings
+from halu_tasks.scorers.kinds import JudgedText, Spans, Strings
 from halu_tasks.scorers.metrics import Metric, estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks.build import build
@@ -197,7 +197,7 @@ def _metric_faults(task: Task, scores: Sequence[Score], of: str) -> Iterator[str
         value = values[headline.name].value
         yield f"{headline.name} of the full-score replies to {of} is {value:g} instead of {_full(headline):g}"
     lacks_acc = all(metric.name != "acc" for metric in task.scoring["strict"].metrics)
-    if lacks_acc and not isinstance(task.rules.answer, Spans | Strings):
+    if lacks_acc and not isinstance(task.rules.answer, Spans | Strings | JudgedText):
         yield "lacks acc, which all other tasks with labels have; list it, too"
 
 

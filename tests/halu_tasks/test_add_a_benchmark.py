@@ -12,7 +12,8 @@ from programs import run as program
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "add-a-benchmark.md").read_text(encoding="utf-8")
-FILES = dict(re.findall(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+FILES = dict(re.findall(r"`([\w/]+\.(?:yaml|jsonl?))`:\n\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+TASKS = {"capitals_tf", "rivers_wrong_passage", "answers_judged"}
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return program(*words, folder=checkout, PYTHONPATH=str(checkout))
 
 
-@pytest.mark.parametrize("name", ["capitals", "rivers"])
+@pytest.mark.parametrize("name", ["capitals", "rivers", "answers"])
 def test_a_benchmark_is_two_files_of_at_most_eighty_lines(name: str) -> None:
     files = {path: text for path, text in FILES.items() if name in path}
     assert len(files) == 2 and max(len(text.splitlines()) for text in files.values()) <= 80
@@ -62,12 +63,14 @@ def test_the_demo_is_the_printed_one(checkout: Path) -> None:
 
 @pytest.mark.slow
 def test_the_other_commands_know_them(checkout: Path) -> None:
-    assert {"capitals_tf", "rivers_wrong_passage"} <= {
-        line.split()[0] for line in run(checkout, "halu_tasks", "list").stdout.splitlines() if line
-    }
+    assert {*TASKS} <= {line.split()[0] for line in run(checkout, "halu_tasks", "list").stdout.splitlines() if line}
     assert "capitals.jsonl" in run(checkout, "halu_tasks", "data").stdout
     shown = json.loads(run(checkout, "halu_tasks", "show", "rivers_wrong_passage", "--json").stdout)
-    assert shown["metrics"][0]["name"] == "iou" and shown["first_item"]["target"] == "the Black Sea"
+    assert shown["metrics"][0]["name"] == "iou" and shown["first_item"]["target"] in (
+        "the Black Sea",
+        "south",
+        "Asia\nthe Baltic Sea",
+    )
 
 
 @pytest.mark.slow
@@ -86,5 +89,18 @@ def test_both_harnesses_find_them_by_the_printed_commands(checkout: Path) -> Non
     first, second = map(shlex.split, block.splitlines())
     in_lm_eval = run(checkout, "lm_eval", *first[1:])
     assert in_lm_eval.returncode == 0 and re.search(r"\|acc +\|[^|]*\| +1\|", in_lm_eval.stdout)
+    assert all(f"|{task}" in in_lm_eval.stdout for task in TASKS)
     in_inspect = run(checkout, "inspect_ai", *second[1:])
     assert in_inspect.returncode == 0 and re.search(r"iou\s+1\.0", in_inspect.stdout), in_inspect.stdout
+    assert all(f"halu_tasks/{task}" in in_inspect.stdout or task in in_inspect.stdout for task in TASKS)
+
+
+@pytest.mark.slow
+def test_the_printed_tests_of_all_tasks_pass_for_them(checkout: Path) -> None:
+    ((words,),) = [re.findall(r"^```console\npytest (.*)\n```", PAGE, re.MULTILINE)]
+    for name in ("tests", "docs"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__", "frozen"))
+    shutil.copy(ROOT / "pyproject.toml", checkout)
+    done = run(checkout, "pytest", "-q", "-p", "no:cacheprovider", *shlex.split(words))
+    # the dots of the tests that ran
+    assert done.returncode == 0 and done.stdout.partition("[100%]")[0].count(".") >= 20, done.stdout

@@ -78,3 +78,11 @@ def test_a_matrix_that_is_quoted_is_no_list_of_offsets(here: Cli, tmp_path: Path
     keys = "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\ntask: mine\nfile: rows.jsonl\nfields: [text]\n"
     path.write_text(f"{keys}doc_to_text: '{{{{text}}}}'\nanswer: {{kind: spans}}\ngold: {{spans: wrong}}\n")
     assert here("check", path).stdout == "no faults in 1 files\n"
+
+
+def test_a_judged_task_may_report_its_rate_alone(here: Cli, tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "judged.jsonl", tmp_path)
+    path = tmp_path / "judged.yaml"
+    path.write_text((EXAMPLES / "judged.yaml").read_text("utf-8") + "metric_list:\n  - metric: bad_rate\n", "utf-8")
+    done = here("check", path)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout

@@ -242,7 +242,7 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Cli) -> N
         assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
     source, options = TASKS[task].data.source, TASKS[task].prompts.task_options
     assert all(text in str(shown) for text in (source.paper, source.licence, TASKS[task].about, *options))
-    assert shown["answer"] and shown["scorer"].keys() == {"strict", "paper"}
+    assert shown["answer"]
 
 
 def test_commands_take_the_path_of_a_task_file(here: Cli, tmp_path: Path) -> None:

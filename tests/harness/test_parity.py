@@ -14,6 +14,7 @@ from shared_runs import ChatReplayLM, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.asking import worked_examples
 
@@ -32,16 +33,23 @@ class Keeper(ChatReplayLM):
         return super().generate_until(requests, disable_tqdm)
 
 
+<<<<<<< HEAD
 class WithoutSystemRole(Keeper):
     """Its chat template has no system role: lm-eval's classes for weights then leave the system text out."""
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
         return super().apply_chat_template([turn for turn in chat_history if turn["role"] != "system"])
+=======
+def check_accs(accs: set[float | None], n: int, *, judged: bool) -> None:
+    """Assert that items have a value unless they are judged, and of more than a few items every one."""
+    assert accs == {None} if judged else None not in accs and ({0, 1} <= accs or n < 8)
+>>>>>>> papers
 
 
 def check_figures(scored: dict[str, Any], in_lm_eval: dict[str, Any], log: Any) -> None:
     """Assert that both harnesses report what `score` does: values, intervals and errors."""
-    assert len(set(scored["metrics"].values())) > 1
+    # without a judge, a judged task may have the shares of replies without an answer alone
+    assert len(set(scored["metrics"].values())) > 1 or scored["metrics"].keys() <= {*NO_ANSWER}
     in_inspect = figures(log)
     for name, value in scored["metrics"].items():
         assert in_lm_eval[f"{name},none"] == in_inspect[name] == value, name
@@ -80,7 +88,7 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     log = run_inspect(task, "halu/replay", options, model_args={"predictions": str(predictions)})
     check_figures(scored, run["results"][task], log)
     accs = set(check_items(evaluation.task, log, run, "paper"))
-    assert accs == {None} if evaluation.task.judged else {0, 1} <= accs
+    check_accs(accs, scored["n"], judged=bool(evaluation.task.judged))
 
     turns = turns_in(log)
     assert {id: json.loads(asked.partition("\n")[0]) for id, asked in keeper.asked.items()} == turns
@@ -159,8 +167,7 @@ def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
     assert results["versions"][task] == f"{float(TASKS[task].version)}-sample"
     assert scored["n"] == len(rows) == len(log.samples)
     check_figures(scored, results["results"][task], log)
-    judged = TASKS[task].judged
     accs = set(check_items(TASKS[task], log, {"samples": {task: rows}}))
-    assert accs == {None} if judged else {0, 1} <= accs
+    check_accs(accs, scored["n"], judged=bool(TASKS[task].judged))
     asked = {row["doc"]["id"]: row["arguments"]["gen_args_0"]["arg_0"].partition("\n")[0] for row in rows}
     assert {id: json.loads(turns) for id, turns in asked.items()} == turns_in(log)
