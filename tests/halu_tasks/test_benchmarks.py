@@ -36,14 +36,10 @@ def of_baseline(evaluation: Evaluation) -> dict[str, float]:
 def fine(evaluation: Evaluation, item: Item, reply: str) -> list[str] | None:
     """What a judge says who has no objection; None where none is asked."""
     judged = evaluation.task.judged
-<<<<<<< HEAD
-    return ["fine" for _ in judged.questions(item, reply, 8_000)] if judged else None
-=======
     if not judged:
         return None
     good = next((label for label, sense in judged.labels.items() if sense == "good"), "fine")
-    return [good for _ in judged.questions(item, reply)]
->>>>>>> papers
+    return [good for _ in judged.questions(item, reply, 8_000)]
 
 
 @pytest.mark.slow

@@ -33,17 +33,16 @@ class Keeper(ChatReplayLM):
         return super().generate_until(requests, disable_tqdm)
 
 
-<<<<<<< HEAD
 class WithoutSystemRole(Keeper):
     """Its chat template has no system role: lm-eval's classes for weights then leave the system text out."""
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
         return super().apply_chat_template([turn for turn in chat_history if turn["role"] != "system"])
-=======
+
+
 def check_accs(accs: set[float | None], n: int, *, judged: bool) -> None:
     """Assert that items have a value unless they are judged, and of more than a few items every one."""
     assert accs == {None} if judged else None not in accs and ({0, 1} <= accs or n < 8)
->>>>>>> papers
 
 
 def check_figures(scored: dict[str, Any], in_lm_eval: dict[str, Any], log: Any) -> None:
