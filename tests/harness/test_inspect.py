@@ -167,7 +167,8 @@ def test_unreadable_replies_are_told_by_how_they_ended_in_a_line_of_their_own(
     said = itertools.count()
 
     def reply(request: dict[str, Any]) -> dict[str, Any]:
-        finish = "length" if next(said) < 4 else "stop"
+        # the first request is asked twice: before the run, to see whether the server takes it
+        finish = "length" if next(said) < 5 else "stop"
         return completion({"content": "Perhaps."}, finish_reason=finish)
 
     log = run_inspect("factchd", openai(serve(reply)), {"fewshot": 2}, limit=10)

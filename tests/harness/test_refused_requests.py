@@ -76,18 +76,15 @@ def test_a_method_does_not_read_a_refusal(run_method: Any, answer: Any) -> None:
 
 
 def test_another_error_still_ends_the_run(serve: Any, run_inspect: Any, openai: Any) -> None:
-    assert run_inspect(TASK, openai(serve(lambda request: 401)), limit=2).status == "error"
+    replies = iter(["True"])  # to the request that is made before the run
+    assert run_inspect(TASK, openai(serve(lambda request: next(replies, 401))), limit=2).status == "error"
 
 
 def test_samples_that_ended_in_an_error_are_failed_requests(tmp_path: Path, serve: Any, openai: Any) -> None:
     """Inspect leaves them out of its own figures."""
-    answered: list[int] = []
-
-    def reply(request: dict[str, Any]) -> str | int:
-        answered.append(1)
-        return "No" if len(answered) < 5 else 401
-
-    log = asked(tmp_path, "halueval_summarization", model=openai(serve(reply)), fail_on_error=False, limit=10)
+    replies = iter(["No"] * 5)  # the first to the request that is made before the run
+    server = serve(lambda request: next(replies, 401))
+    log = asked(tmp_path, "halueval_summarization", model=openai(server), fail_on_error=False, limit=10)
     (run,) = read_results([str(log)]).runs
     assert len(run.scores) == 10 and run.figures["failed"].value == 0.6
     assert all("401" in score.reason for score in run.scores if score.outcome == "failed")
