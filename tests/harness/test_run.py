@@ -81,6 +81,25 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["a#b", "a%20b", "a\nb", "a?b::c"])
+def test_a_run_in_a_folder_whose_path_has_signs_of_urls_is_read_back_and_continued(
+    name: str, serve: Any, tmp_path: Path
+) -> None:
+    server = serve(lambda request: 400 if "Final Verdict" in json.dumps(request) else "A")
+    served = ("run", "openai-api/local/NAME", "--base-url", server.url, *TASKS)
+    (folder := tmp_path / name).mkdir()
+    done = run(folder, *served)
+    assert done.returncode == 3 and "no complete result of refact_judgment_independent: " in done.stderr
+    asked = len(server.asked)
+    server.reply = lambda request: "Final Verdict: True"
+    done = run(folder, *served)
+    assert done.returncode == 0 and "FileNotFoundError" not in done.stdout + done.stderr, done.stderr
+    assert len(server.asked) - asked <= 2 + 4, "finished replies are not paid for again"
+    assert entries(folder / "halu-runs") == {"openai-api/local/NAME"}
+    assert len(read_results([str(folder)]).runs) == 2 and [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_is_continued_by_the_same_command(serve: Any, tmp_path: Path, ending: int) -> None:
     server = serve(lambda request: "Final Verdict: True", delay=0.3)
