@@ -35,6 +35,7 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
+from halu_tasks.core.options import docstring_of
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import Score
@@ -223,7 +224,7 @@ def metric(
 
 def summary_of(function: Callable[..., object]) -> str:
     """Return the first line of a function's docstring as a phrase."""
-    about = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
+    about = docstring_of(function).partition("\n")[0].rstrip(".")
     return about[:1].lower() + about[1:] if about[1:2].islower() else about
 
 

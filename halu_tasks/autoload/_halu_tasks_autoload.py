@@ -101,7 +101,11 @@ def _log(what):
     import logging
     from importlib import metadata
 
-    logging.getLogger("halu_tasks").warning("%s %s", what, metadata.version("lm_eval"), exc_info=True)
+    try:
+        version = metadata.version("lm_eval")
+    except Exception:  # such as of a checkout that was not installed
+        version = "of an unknown version"
+    logging.getLogger("halu_tasks").warning("%s %s", what, version, exc_info=True)
 
 
 files: dict[str, str] = {}

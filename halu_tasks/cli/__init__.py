@@ -130,6 +130,8 @@ def _run(arguments: list[str]) -> int:
     with suppress(ValueError):  # not the main thread
         interrupt_on_signals()
     try:
+        for word in arguments:
+            word.encode()
         group = command_line()
         with group.make_context("halu-tasks", arguments) as context:
             status: int | None = group.invoke(context)
@@ -143,6 +145,9 @@ def _run(arguments: list[str]) -> int:
         return _report("interrupted", RunInterrupted.exit_status)
     except HaluTasksError as error:
         return _report(str(error), error.exit_status)
+    except UnicodeEncodeError as error:
+        # a name whose bytes are not UTF-8 has surrogates, which no report, log or table can hold
+        return _report(f"{error.object[:200]}: is not UTF-8; if it is the name of a file or folder, rename it", 2)
 
 
 def _report(message: str, status: int) -> int:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 import click
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec
+from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec, docstring_of
 
 if TYPE_CHECKING:
     from halu_tasks.executors.jobs import Executor
@@ -241,7 +241,7 @@ def _click_type(kind: Any) -> Any:
 
 def _parse_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]]:
     """Return the text of a Google docstring above its sections, and what it says of each argument."""
-    parts = re.split("\n\n(?:Args|Attributes):\n", inspect.cleandoc(function.__doc__ or ""), maxsplit=1)
+    parts = re.split("\n\n(?:Args|Attributes):\n", docstring_of(function), maxsplit=1)
     text, sections = (*parts, "")[:2]
     entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", sections.partition("\n\n")[0], re.MULTILINE)
     return text, {name: " ".join(about.split()).rstrip(".") for name, about in entries}

@@ -145,9 +145,9 @@ def new(
     from halu_tasks.tasks.new import draft
     from halu_tasks.tasks.registry import registry
 
-    path = (output or rows.with_name(f"{name}.yaml")).expanduser()
     if not re.fullmatch(r"[\w-]+", name) or name in {name for part in registry() for name in part}:
         raise UsageError(f"{name!r} cannot name a new task: use letters, digits and _, and no name of a packaged task")
+    path = (output or rows.with_name(f"{name}.yaml")).expanduser()
     if path.exists():
         raise UsageError(f"{path} exists; name another file with -o")
     text, guessed = draft(name, rows, os.path.relpath(rows, path.parent), judged=judged)

@@ -9,14 +9,14 @@ from typing import Any
 
 # names of settings that hold credentials: `api_key`, `auth_token`, `Authorization`, `default_headers` …
 _NAME = re.compile(
-    r"(?:\A|[_\W])(?:keys?|token|secrets?|passwords?|passwd|pwd|auth|authorization|bearer|credentials?|headers?"
+    r"(?:\A|[_\W])(?:keys?|token|secrets?|passwords?|passphrases?|passcode|passwd|pwd|auth|authorization|bearer|credentials?|headers?"
     r"|cookies?)\Z|api[_-]?keys?\Z",
     re.IGNORECASE,
 )
 
 _HIDDEN = "***"
 # names that hold credentials wherever they stand; a `key` is one only in an address
-_IN_WORDS = r"api[_-]?key|token|secret|passw(?:or)?d|pwd"
+_IN_WORDS = r"api[_-]?key|token|secret|passw(?:or)?d|passphrase|passcode|pwd"
 _IN_TEXT = (
     # http://user:password@host, ?api_key=…, {"Authorization": "Bearer …"}, token=…, {"token": "…"}, sk-…
     (re.compile(r"(?<=://)[^\s/?#'\"]+@"), ""),
@@ -24,6 +24,9 @@ _IN_TEXT = (
      rf"\1{_HIDDEN}"),
     (re.compile(r"(\bauthorization['\"]?\s*[:=]\s*['\"]?(?:\w+\s+)?)[^\s'\",}]+", re.I), rf"\1{_HIDDEN}"),
     (re.compile(r"(\bBearer\s+)[\w.~+/=-]{8,}"), rf"\1{_HIDDEN}"),
+    # in quotes, a passphrase has spaces
+    (re.compile(rf"(?<![^\W_])((?:{_IN_WORDS})['\"]?\s*[:=]\s*(['\"]))(?!none\b)(?:\\.|(?!\2)[^\\\n])+", re.I),
+     rf"\1{_HIDDEN}"),
     (re.compile(rf"(?<![^\W_])((?:{_IN_WORDS})(?:=|['\"]\s*:\s*)['\"]?)(?!none\b)[^&#\s'\",;)}}\]]+", re.I),
      rf"\1{_HIDDEN}"),
     # keys by their form: only OpenAI's contain - and _, so hf_OWNER_NAME, a folder of a run, is none

@@ -6,8 +6,12 @@ The options of tasks are the fields of the parts of `Options`, those of a builde
 
 from __future__ import annotations
 
+import ast
+import inspect
 import logging
 import math
+import sys
+import textwrap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
@@ -22,6 +26,17 @@ PREFIX = "halu_"
 """The prefix of options in lm-eval, where the metadata of all packages share one namespace."""
 POOLS = ("any", "majority", "distinct", "all", "soft")
 """The ways to pool what several annotators say."""
+
+
+def docstring_of(described: Any) -> str:
+    """Return the docstring of a function or class, which `python -OO` leaves out: then as its source has it."""
+    if sys.flags.optimize < 2:
+        return inspect.cleandoc(described.__doc__ or "")
+    try:
+        (written,) = ast.parse(textwrap.dedent(inspect.getsource(described))).body
+    except (OSError, TypeError, SyntaxError):
+        return ""
+    return ast.get_docstring(written) or ""  # type: ignore[arg-type]  # a function or a class
 
 
 # --- types ----------------------------------------------------------------------------------------

@@ -310,14 +310,8 @@ def set_by_run(harness: Harness, option: str) -> str | None:
     lm-eval, whose options argparse reads, takes the beginning of a name for the whole.
     """
     name = option.lstrip("-").partition("=")[0].replace("-", "_").casefold()
-    return next(
-        (
-            own
-            for own in _SET_BY_RUN[harness]
-            if own == name or (harness == "lm_eval" and name and own.startswith(name))
-        ),
-        None,
-    )
+    is_begun = harness == "lm_eval" and bool(name)
+    return next((own for own in _SET_BY_RUN[harness] if own == name or (is_begun and own.startswith(name))), None)
 
 
 def _read_model(name: str, entry: ModelKeys) -> HarnessModel:

@@ -178,6 +178,18 @@ print(json.dumps([manager.here, models.here]))
         assert f"cannot extend lm_eval.{name} of lm-eval {version('lm_eval')}" in errors
 
 
+def test_without_metadata_lm_eval_is_imported_all_the_same(tmp_path: Path) -> None:
+    hidden = """
+from importlib import metadata
+def gone(name):
+    raise metadata.PackageNotFoundError(name)
+metadata.version = metadata.distribution = gone
+"""
+    code = "import json, lm_eval.models as models, lm_eval.tasks.manager\nprint(json.dumps(models.here))"
+    found, errors = shown(hidden + code, path=fake_lm_eval(tmp_path, "here = 1", "here = 2"))
+    assert found == 2 and "cannot extend lm_eval.models of lm-eval of an unknown version" in errors
+
+
 FINDS_PLUGINS = """
 from pathlib import Path
 class TaskIndex:

@@ -129,6 +129,43 @@ def test_help_of_a_command_has_its_arguments_and_options(run: Run) -> None:
     assert "--scoring [strict|paper] strict reads replies robustly" in shown and "[default: strict]" in shown
 
 
+def commands_of(commands: Mapping[str, Any]) -> list[list[str]]:
+    """The words of each command."""
+    inner = {name: [[]] if isinstance(path, str) else commands_of(path[1]) for name, path in commands.items()}
+    return [[name, *rest] for name, found in inner.items() for rest in found]
+
+
+def test_every_command_has_its_help_without_docstrings() -> None:
+    """`python -OO` and PYTHONOPTIMIZE=2 leave docstrings out."""
+    code = f"""
+from halu_tasks.cli import main
+for words in {commands_of(COMMANDS)}:
+    if main([*words, "--help"]):
+        raise SystemExit(words)
+main(["show", "refact_correction"])
+"""
+    usual, optimized = program(code=code), program(code=code, PYTHONOPTIMIZE="2")
+    assert (optimized.returncode, optimized.stderr) == (0, "") and optimized.stdout == usual.stdout != ""
+
+
+def test_a_file_name_that_is_not_utf_8_is_one_line(here: Cli, tmp_path: Path) -> None:
+    folder = tmp_path / "replies"
+    folder.mkdir()
+    file = folder / os.fsdecode(b"a\xff.jsonl")
+    predictions(file, oracle(INDEPENDENT))
+    for path in (file, folder):
+        shown = here("score", INDEPENDENT, path, "--data", "sample")
+        assert shown.returncode == 2 and shown.stderr.count("\n") == 1
+        assert "a\\udcff.jsonl: is not UTF-8; if it is the name of a file or folder, rename it" in shown.stderr
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "/", "a b", ""])
+def test_a_new_task_has_a_name_that_a_file_can_have(name: str, here: Cli, tmp_path: Path) -> None:
+    shown = here("new", name, "--rows", write_rows(tmp_path / "rows.jsonl", [{"question": "a", "answer": "b"}]))
+    assert shown.returncode == 2 and f"{name!r} cannot name a new task" in shown.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
 def test_list_as_json_has_every_task_and_group(run: Run) -> None:
     listed = json.loads(run("list", "--json"))
     tasks = {task["name"]: (task["items"], task["headline"]) for task in listed["tasks"]}

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from cases import CASES
 from common import Patch
+from inspect_ai._cli.util import parse_cli_args
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options

@@ -70,15 +70,36 @@ def test_each_warning_about_replies_is_printed_once_and_on_one_line(serve: Any, 
 @pytest.mark.slow
 def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -> None:
     """Inspect itself ends with status 0."""
-    server = serve(lambda request: 401 if "Final Verdict" in json.dumps(request) else "A")
+    verdicts = iter(["Final Verdict: True"])  # the first request is made before the run, too
+    server = serve(lambda request: next(verdicts, 401) if "Final Verdict" in json.dumps(request) else "A")
     served = ("openai-api/local/NAME", "--base-url", server.url)
     done = run(tmp_path, "run", *served, *TASKS, "-o", "out")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "openai-api_local_NAME: no complete result of refact_judgment_independent: " in done.stderr
-    assert re.search(r"see the output above; \d of 8 replies are kept; the server would reject", done.stderr)
-    assert "Error code: 400 - scripted failure" in done.stderr and "the same command continues" not in done.stderr
+    assert re.search(r"see the output above; \d of 8 replies are kept; the same command continues", done.stderr)
+    assert "Error code: 401 - scripted failure" in done.stderr
     (finished,) = finished_tasks(tmp_path / "out" / "openai-api_local_NAME")
     assert finished == "cfaith_choice" and entries(tmp_path / "out") == {"openai-api/local/NAME"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["a#b", "a%20b", "a\nb", "a?b::c"])
+def test_a_run_in_a_folder_whose_path_has_signs_of_urls_is_read_back_and_continued(
+    name: str, serve: Any, tmp_path: Path
+) -> None:
+    verdicts = iter(["Final Verdict: True"])
+    server = serve(lambda request: next(verdicts, 401) if "Final Verdict" in json.dumps(request) else "A")
+    served = ("run", "openai-api/local/NAME", "--base-url", server.url, *TASKS)
+    (folder := tmp_path / name).mkdir()
+    done = run(folder, *served)
+    assert done.returncode == 3 and "no complete result of refact_judgment_independent: " in done.stderr
+    asked = len(server.asked)
+    server.answer = lambda request: "Final Verdict: True"
+    done = run(folder, *served)
+    assert done.returncode == 0 and "FileNotFoundError" not in done.stdout + done.stderr, done.stderr
+    assert len(server.asked) - asked <= 2 + 4, "finished replies are not paid for again"
+    assert entries(folder / "halu-runs") == {"openai-api/local/NAME"}
+    assert len(read_results([str(folder)]).runs) == 2 and [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.slow
