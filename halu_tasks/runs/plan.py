@@ -133,6 +133,9 @@ def priced(
     return rows
 
 
+_MOST_TOKENS = 100_000_000  # a reply of as many is made, to count what a judge is asked
+
+
 class _Counter:
     """Answers in the place of all models of a run on a task, and counts what each is asked."""
 
@@ -141,6 +144,8 @@ class _Counter:
         said = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
         limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", said)
         self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
+        if self._longest > _MOST_TOKENS:
+            raise UsageError(f"max_tokens: expected at most {_MOST_TOKENS:,}, got {str(self._longest)[:20]}")
         self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", said)][-1])
         self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", said))
         self._model = ("model", run.model.written)

@@ -91,7 +91,7 @@ def test_a_run_in_a_folder_whose_path_has_signs_of_urls_is_read_back_and_continu
     done = run(folder, *served)
     assert done.returncode == 3 and "no complete result of refact_judgment_independent: " in done.stderr
     asked = len(server.asked)
-    server.reply = lambda request: "Final Verdict: True"
+    server.answer = lambda request: "Final Verdict: True"
     done = run(folder, *served)
     assert done.returncode == 0 and "FileNotFoundError" not in done.stdout + done.stderr, done.stderr
     assert len(server.asked) - asked <= 2 + 4, "finished replies are not paid for again"
