@@ -40,6 +40,8 @@ from halu_tasks.solvers.methods import method_named
 from halu_tasks.tasks import Evaluation, Task, build
 
 _IN_USER = "add --system-in-user, which puts the system text before the first user turn"
+# a reply of as many tokens is made, to count what a judge is asked
+_MOST_TOKENS = 100_000_000
 _ADVICE = {
     "inspect": (_IN_USER, "set what it names otherwise after --, such as -- --temperature 1"),
     "lm_eval": (
@@ -201,6 +203,8 @@ class _Counter:
         said = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
         limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", said)
         self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
+        if self._longest > _MOST_TOKENS:
+            raise UsageError(f"max_tokens: expected at most {_MOST_TOKENS:,}, got {str(self._longest)[:20]}")
         self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", said)][-1])
         self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", said))
         self._model = ("model", run.model.written)
