@@ -130,8 +130,6 @@ def _run(arguments: list[str]) -> int:
     with suppress(ValueError):  # not the main thread
         interrupt_on_signals()
     try:
-        for word in arguments:
-            word.encode()
         group = command_line()
         with group.make_context("halu-tasks", arguments) as context:
             status: int | None = group.invoke(context)
