@@ -9,14 +9,14 @@ from typing import Any
 
 # names of settings that hold credentials: `api_key`, `auth_token`, `Authorization`, `default_headers` …
 _NAME = re.compile(
-    r"(?:\A|[_\W])(?:keys?|token|secrets?|passwords?|passphrases?|passcode|passwd|pwd|auth|authorization|bearer|credentials?|headers?"
+    r"(?:\A|[_\W])(?:keys?|token|secrets?|passwords?|pass_?phrases?|passcode|passwd|pwd|auth|authorization|bearer|credentials?|headers?"
     r"|cookies?)\Z|api[_-]?keys?\Z",
     re.IGNORECASE,
 )
 
 _HIDDEN = "***"
 # names that hold credentials wherever they stand; a `key` is one only in an address
-_IN_WORDS = r"api[_-]?key|token|secret|passw(?:or)?d|passphrase|passcode|pwd"
+_IN_WORDS = r"api[_-]?key|token|secret|passw(?:or)?d|pass_?phrase|passcode|pwd"
 _IN_TEXT = (
     # http://user:password@host, ?api_key=…, {"Authorization": "Bearer …"}, token=…, {"token": "…"}, sk-…
     (re.compile(r"(?<=://)[^\s/?#'\"]+@"), ""),

@@ -28,6 +28,7 @@ from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.chat import Answered, ChatError, ChatServer, chat_server
 from halu_tasks.judging.reaching import (
+    REFUSED,
     REJECTED,
     Retries,
     describe_error,
@@ -310,6 +311,11 @@ class Judge:
             logger.info("judge %s was not asked whether it answers: %s", self.name, error)
         except Exception as error:
             if status_of(error) != 429 or not is_transient(error):
+                if status_of(error) in REFUSED:
+                    raise JudgeError(
+                        f"judge {self.name} rejects the request: {describe_error(error)}; set what it names with "
+                        "--judge-temperature, --judge-max-tokens or --judge-without-schema"
+                    ) from None
                 raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
         _reached.add(self._place)
 

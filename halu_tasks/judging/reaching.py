@@ -38,7 +38,7 @@ PATIENCE = 60
 """Seconds within which a model must answer the probe."""
 REJECTED = (400, 404, 415, 422, 500, 501)
 """The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
-_REFUSED = (400, 413, 422, 451)
+REFUSED = (400, 413, 422, 451)
 """The HTTP statuses by which servers refuse a request that they would refuse again."""
 # those of a probe whose request is rejected as it is
 _INVALID = (400, 422)
@@ -291,7 +291,7 @@ def refusal(error: BaseException, model: str) -> ModelOutput | None:
         error: The error of the call, after which no schema of the reply is left to leave out.
         model: The model's name.
     """
-    if status_of(error) not in _REFUSED:
+    if status_of(error) not in REFUSED:
         return None
     return ModelOutput.from_content(model, "", stop_reason="unknown", error=describe_error(error))
 

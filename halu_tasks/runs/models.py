@@ -33,7 +33,7 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SET_BY_RUN = {
     "inspect": ["display", "limit", "log_dir", "log_dir_allow_dirty", "log_format", "model", "retry_attempts"],
     "lm_eval": [
-        *("include_path", "limit", "log_samples", "metadata", "model"),
+        *("config", "include_path", "limit", "log_samples", "metadata", "model"),
         *("model_args", "output_path", "tasks", "use_cache"),
     ],
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -44,6 +45,8 @@ LOGS, RESULTS, CACHE = "logs", "results", "replies"
 _OUTPUT, _PROMPT = "output.txt", "$ "
 # how often Inspect repeats a call that fails, unless the user says otherwise; by itself, it never gives up
 _RETRIES = 7
+# an option of lm-eval with one letter; -1 is a value
+_SHORT = re.compile("-[A-Za-z]")
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,9 @@ class ModelRun:
         for word in self.further:
             if word.startswith("--") and (own := set_by_run(self.model.harness, word)):
                 raise UsageError(f"{word}: {own} is set by the run; leave it out after --")
+            if self.model.harness == "lm_eval" and _SHORT.match(word):
+                # nearly all of them are set by the run, and argparse takes several written together
+                raise UsageError(f"{word}: write the long name of an option of lm-eval after --")
 
     @property
     def name(self) -> str:

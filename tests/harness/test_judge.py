@@ -254,7 +254,7 @@ def test_the_reason_of_a_rejected_request_is_shown_and_the_judge_can_be_set(
 
     server, replies = serve(picky), write_replies(tmp_path / "r.jsonl", ["回答"])
     told = score(capsys, replies, server)
-    assert told.status == 2 and "cannot be reached: ChatError: HTTP 400: scripted failure (server_error)" in told.err
+    assert told.status == 2 and "rejects the request: ChatError: HTTP 400: scripted failure (server_error)" in told.err
     settings = {"judge_temperature": 1.0, "judge_max_tokens": 99, "judge_without_schema": True}
     flags = ["--judge-temperature", "1", "--judge-max-tokens", "99", "--judge-without-schema"]
     assert score(capsys, replies, server, *flags).metrics["judge_failed"] == 0.0

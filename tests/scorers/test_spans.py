@@ -55,7 +55,10 @@ def test_case_is_ignored_at_the_right_place(text: str, data: st.DataObject) -> N
 
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-LETTERS = st.text(st.sampled_from("ab éÉüñ서울한글ガｶﾞÅςΐΪ́ﬁ２½"), max_size=30).map(str.strip).filter(bool)
+# the voiced mark of half-width kana with its letter: alone, it would change places with another mark before it
+LETTERS = (
+    st.lists(st.sampled_from([*"ab éÉüñ서울한글ガÅςΐΪ́ﬁ２½", "ｶﾞ"]), max_size=30).map("".join).map(str.strip).filter(bool)
+)
 
 
 @given(LETTERS, st.sampled_from(FORMS), st.sampled_from(FORMS))
