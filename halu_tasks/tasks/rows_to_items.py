@@ -471,14 +471,15 @@ class ItemMaker:
             rows: The rows.
             options: The options of the task.
             asked: The names of the fields that the prompt shows. Rows without a cluster of their own that are equal in
-                all of these are one observation, however many they are, and get the first one's id as their cluster.
+                all of these, but for white space, are one observation, however many they are, and get the first one's
+                id as their cluster.
         """
         seen, first = Counter[str](), dict[int, str]()
         names = sorted(asked)
         for row in rows:
             item = self._item(row, options, seen)
             if self.row.cluster is None:
-                same = stable_number(*(item.fields[name] for name in names))
+                same = stable_number(*(" ".join(item.fields[name].split()) for name in names))
                 item = replace(item, cluster=first.setdefault(same, item.id))
             yield item
 

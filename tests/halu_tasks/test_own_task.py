@@ -72,7 +72,13 @@ def test_rows_of_which_the_same_is_asked_are_one_observation(here: Cli, tmp_path
     write_rows(
         tmp_path / "rows.jsonl",
         [
-            {"id": f"{n}-{copy}", "text": f"Text {n}.", "claim": "It is.", "supported": n % 2 > 0, "copy": copy}
+            {
+                "id": f"{n}-{copy}",
+                "text": f"Text {n}." + copy % 2 * " ",
+                "claim": "It is.",
+                "supported": n % 2 > 0,
+                "copy": copy,
+            }
             for n in range(40)
             for copy in range(10)
         ],
