@@ -27,7 +27,7 @@ NO_ANSWER: Mapping[Outcome, str] = {
     UNPARSED: "contains no readable answer",
     ABSTAINED: "declines to answer",
     EMPTY: "has no content, as when a server fails",
-    REQUEST_FAILED: "is none, because the request was refused, filtered or ended in an error",
+    REQUEST_FAILED: "is missing, because the request was refused, filtered or ended in an error",
 }
 """The outcomes without an answer, and what such a reply does; figures count it as wrong."""
 

@@ -341,7 +341,7 @@ _SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
     UNPARSED: ("share of replies from which no answer can be read", False),
     ABSTAINED: ("share of replies that decline to answer", None),
     EMPTY: ("share of replies without content", False),
-    REQUEST_FAILED: ("share of requests that failed, so that there is no reply to them", False),
+    REQUEST_FAILED: ("share of requests that were refused, filtered or ended in an error", False),
     INFERRED: ("share of replies that declare no answer, so that it is inferred from what they say", None),
 }
 

@@ -62,7 +62,7 @@ _ROLES: dict[str, Callable[..., ChatMessage]] = {
 
 
 class RequestFailed(Exception):
-    """A request that was refused or filtered; as an error of a method, it ends the sample's.
+    """A request of a method that was refused or filtered.
 
     Attributes:
         output: The output, which says why.
@@ -74,9 +74,9 @@ class RequestFailed(Exception):
 
 
 def method(create: Callable[P, Solver]) -> Callable[P, Solver]:
-    """Make the creator of a method's solver check its arguments, and the solver conclude with a request that fails.
+    """Make the factory of a method's solver check its arguments, and its solver handle requests that fail.
 
-    The output of such a sample is that of the request: without it, the method has no answer.
+    A method without the reply to one of its requests has no answer: the sample's output is that of the request.
     """
 
     @wraps(create)
@@ -214,6 +214,17 @@ async def ask(
     if failure_of(output):
         raise RequestFailed(output)
     return output
+
+
+async def generate_or_refuse(state: TaskState, generate: Generate, **config: Any) -> TaskState:
+    """Call the model under test as `generate` does; if the server refuses the request, the output says why."""
+    try:
+        return await generate(state, **config)
+    except Exception as error:
+        if (refused := refusal(error, str(state.model))) is None:
+            raise
+        state.output = refused
+        return state
 
 
 def model_in(role: str | None) -> Model:

@@ -19,7 +19,14 @@ from halu_tasks.core.items import Example
 from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns, without_cue
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies import embedded
-from halu_tasks.solvers.asking import SampleMetadata, chat_messages, checked, last_question, without_system_role
+from halu_tasks.solvers.asking import (
+    SampleMetadata,
+    chat_messages,
+    checked,
+    generate_or_refuse,
+    last_question,
+    without_system_role,
+)
 from halu_tasks.tasks import Task, task_named
 
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}
@@ -298,7 +305,7 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         asked, own = messages(state), SampleMetadata.of(state)
         state.messages = without_system_role(asked) if own and own.system_in_user else asked
-        return await generate(state) if then_generate else state
+        return await generate_or_refuse(state, generate) if then_generate else state
 
     return solve
 

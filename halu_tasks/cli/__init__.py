@@ -144,7 +144,7 @@ def _run(arguments: list[str]) -> int:
     except HaluTasksError as error:
         return _report(str(error), error.exit_status)
     except OverflowError as error:
-        return _report(f"a number is too large ({error}); look at the numbers of the command and its files", 2)
+        return _report(f"a number is too large ({error}); check those in the command and its files", 2)
     except UnicodeEncodeError as error:
         # a name whose bytes are not UTF-8 has surrogates, which no report, log or table can hold
         return _report(f"{error.object[:200]}: is not UTF-8; if it is the name of a file or folder, rename it", 2)

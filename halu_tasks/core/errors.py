@@ -8,6 +8,8 @@ from types import TracebackType
 
 from halu_tasks.core.credentials import printable
 
+REFUSED = (400, 413, 422, 451)
+"""The HTTP statuses by which a server refuses a request that it would refuse again."""
 LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 """The programs of lm-eval, by the ends of their paths."""
 

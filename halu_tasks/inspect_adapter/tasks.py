@@ -28,18 +28,18 @@ from halu_tasks.core.prompting import NO_SYSTEM_ROLE, takes_system
 from halu_tasks.inspect_adapter.figures import RECORD, warn
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
 from halu_tasks.judging.reaching import (
-    REJECTED,
+    INVALID,
     FirstRequest,
     active_models,
     describe_error,
+    failure_of,
     reach_active,
-    refusal,
     status_of,
 )
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scoring import prepare_judge
-from halu_tasks.solvers.asking import MOST_ALTERNATIVES, SampleMetadata, chat_messages
+from halu_tasks.solvers.asking import MOST_ALTERNATIVES, SampleMetadata, chat_messages, generate_or_refuse
 from halu_tasks.tasks import Evaluation, TaskReference, build, registry, task_named
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.asking import response_schema
@@ -315,7 +315,7 @@ def _response_format(schema: Mapping[str, Any]) -> ResponseSchema:
 
 @solver
 def generate_reply(schemas: dict[str, Any] | None = None) -> Solver:
-    """Generate as the solver `generate` does, but go on where a server refuses the request of one sample.
+    """Generate as Inspect's `generate` does; a request that the server refuses is an output, not an error.
 
     Args:
         schemas: The JSON schema of the replies to each task, by its name, with which a server is asked unless it
@@ -326,20 +326,19 @@ def generate_reply(schemas: dict[str, Any] | None = None) -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         nonlocal takes_schema
+        rejected: Exception | None = None
         if takes_schema:
             try:
                 return await generate(state, response_schema=formats[SampleMetadata.required_of(state).task])
             except Exception as error:
-                if status_of(error) not in REJECTED:
+                if status_of(error) not in INVALID:
                     raise
-                takes_schema = False
-                logger.warning("asking %s without a response schema: %s", state.model, describe_error(error))
-        try:
-            return await generate(state)
-        except Exception as error:
-            if (refused := refusal(error, str(state.model))) is None:
-                raise
-            state.output = refused
-            return state
+                rejected = error
+        state = await generate_or_refuse(state, generate)
+        # a request that is refused without a schema, too, says nothing of schemas
+        if rejected and takes_schema and not failure_of(state.output):
+            takes_schema = False
+            logger.warning("asking %s without a response schema: %s", state.model, describe_error(rejected))
+        return state
 
     return solve

@@ -21,15 +21,13 @@ from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.credentials import key_of, redacted
-from halu_tasks.core.errors import BudgetError, JudgeError
+from halu_tasks.core.errors import REFUSED, BudgetError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.judging.chat import Answered, ChatError, ChatServer, chat_server
 from halu_tasks.judging.reaching import (
-    REFUSED,
-    REJECTED,
     Retries,
     describe_error,
     is_transient,
@@ -47,6 +45,8 @@ T = TypeVar("T")
 CONNECTIONS = 64
 # how often a question is asked before a reply without a verdict counts as a failure
 _TRIES = 2
+# the HTTP statuses with which servers answer a request with a response schema that they do not support
+_WITHOUT_SCHEMA = (400, 404, 415, 422, 500, 501)
 # failures needed before their share is checked while replies are being judged
 _MIN_FAILURES = 10
 # maximum number of characters of what a server says in the place of a reply
@@ -237,7 +237,7 @@ class Judge:
 
     def _may_reject(self, config: GenerateConfig, error: BaseException) -> bool:
         """Return whether an error may be about the response schema of a call."""
-        return config is self._schema and status_of(error) in REJECTED
+        return config is self._schema and status_of(error) in _WITHOUT_SCHEMA
 
     async def _answer(
         self, text: str, config: GenerateConfig, most: int, *, waits: bool = True

@@ -27,7 +27,7 @@ from inspect_ai.util import display_type
 from tenacity import RetryError
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import ModelError, RejectedError
+from halu_tasks.core.errors import REFUSED, ModelError, RejectedError
 
 logger = logging.getLogger(__name__)
 
@@ -36,12 +36,8 @@ T = TypeVar("T")
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
 """Seconds within which a model must answer the probe."""
-REJECTED = (400, 404, 415, 422, 500, 501)
-"""The HTTP statuses by which servers reject a request with a field or a value that they do not take."""
-REFUSED = (400, 413, 422, 451)
-"""The HTTP statuses by which servers refuse a request that they would refuse again."""
-# those of a probe whose request is rejected as it is
-_INVALID = (400, 422)
+INVALID = (400, 422)
+"""The HTTP statuses by which a server rejects a field or a value of a request."""
 _TOKENS = 64
 # maximum number of characters of the description of an error
 _LONGEST = 300
@@ -218,18 +214,19 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
         error = await _refusal(model, request.messages, asked)
     if not error:
         return
+    key = str(getattr(model.api, "api_key", None) or "")
     system = [message for message in request.messages if message.role == "system"]
     question = ChatMessageUser(content=PROBE)
     of_form = await _refusal(model, [*system, question], asked)
     if not of_form:
-        logger.warning("%s: %s rejects the first item (%s)", request.task, model, _said(error, model))
+        logger.warning("%s: %s rejects the first item (%s)", request.task, model, describe_error(error, key))
         return
     takes_no_system = bool(system) and not await _refusal(model, [question], asked)
     problem, advice = "the system role" if takes_no_system else "the settings", request.advice[not takes_no_system]
     name, address = _identity(model)
     raise RejectedError(
         f"model {name}{f' at {address}' if address else ''} rejects {problem} of {request.task} "
-        f"({_said(of_form, model)}); {advice}"
+        f"({describe_error(of_form, key)}); {advice}"
     )
 
 
@@ -238,19 +235,10 @@ async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateCo
     try:
         await model.generate(list(messages), config=config)
     except Exception as error:
-        if status_of(error) not in _INVALID:
+        if status_of(error) not in INVALID:
             raise
         return error
     return None
-
-
-def _said(error: Exception, model: Model) -> str:
-    """Return what a server says of a request that it rejects, in one line."""
-    key = str(getattr(model.api, "api_key", None) or "")
-    if message := getattr(error, "provider_message", None):
-        text = " ".join(str(message).split())
-        return redacted(text.replace(key, "…") if key else text)[:_LONGEST]
-    return describe_error(error, key)
 
 
 # --- errors -----------------------------------------------------------------------------------------
@@ -269,9 +257,10 @@ def describe_error(error: BaseException, secret: str | None = None) -> str:
         secret: An API key that the message may repeat.
     """
     error = last_error(error)
-    # Inspect puts the whole request before the reason
-    error = (error.__cause__ or error) if hasattr(error, "provider_message") else error
-    text = " ".join(_MARKUP.sub("", str(error)).split())
+    # Inspect's own text of an error has the whole request before the server's message
+    message = getattr(error, "provider_message", None)
+    error = (error.__cause__ or error) if message else error
+    text = " ".join(_MARKUP.sub("", str(message or error)).split())
     if secret:
         text = text.replace(secret, "…")
     return redacted(f"{type(error).__name__}: {text}")[:_LONGEST]
@@ -297,10 +286,10 @@ def refusal(error: BaseException, model: str) -> ModelOutput | None:
 
 
 def failure_of(output: ModelOutput) -> str:
-    """Return why an output is no reply of the model; empty if it is one.
+    """Return why an output is not a reply of the model; empty if it is one.
 
-    Inspect's providers return what a server says of a request that it filters, or that is too long, as if it were the
-    reply. A reply that was begun before a context was full has used tokens.
+    Inspect's providers return the server's message about a request that was filtered or too long as if it were the
+    reply. A reply that was cut off because the context was full has used tokens, unlike such a message.
     """
     if not output.choices:
         return output.error or ""

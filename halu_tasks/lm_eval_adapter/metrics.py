@@ -283,7 +283,7 @@ def _check_before_requests() -> None:
         pipelines = [pipeline for pipeline in self.config.filter_list or () if isinstance(pipeline, Mapping)]
         for steps in (pipeline.get("filter") or () for pipeline in pipelines):
             for step in steps:
-                if make := filters.get(step.get("function")):
+                if isinstance(step, Mapping) and (make := filters.get(str(step.get("function")))):
                     arguments = _arguments(step, "function")
                     known = inspect.signature(make).parameters
                     if strange := [name for name in arguments if name not in known]:

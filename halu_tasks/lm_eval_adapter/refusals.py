@@ -1,7 +1,9 @@
-"""What `halu-tasks run` changes in its process of lm-eval: one refused request does not end it, and its cache is JSON.
+"""What `halu-tasks run` changes in lm-eval: a refused request does not end the run, and the cache is JSON.
 
 lm-eval repeats a request that a chat server refuses, and then ends without results, whatever else has been answered.
 """
+
+from __future__ import annotations
 
 import json
 import logging
@@ -12,10 +14,8 @@ from functools import wraps
 from typing import Any
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import REFUSED, DataError
 
-REFUSED = (400, 413, 422, 451)
-"""The HTTP statuses by which servers refuse a request that they would refuse again."""
 _FAILURE = "halu_failure"
 # maximum number of characters of what a server says
 _LONGEST = 300
@@ -34,7 +34,7 @@ class FailedReply(str):
     failure: str
 
     @classmethod
-    def of(cls, failure: str) -> "FailedReply":
+    def of(cls, failure: str) -> FailedReply:
         """Return the reply to a request that failed for this reason."""
         reply = cls("")
         reply.failure = failure
@@ -42,7 +42,7 @@ class FailedReply(str):
 
 
 def keep_going() -> None:
-    """Let lm-eval's models behind a server reply with a `FailedReply` to a request that the server refuses or filters.
+    """Make lm-eval's clients return a `FailedReply` for a request that the server refuses or filters.
 
     Requests for likelihoods, and of several prompts at once, are left as they are.
     """

@@ -436,12 +436,14 @@ def first_request(evaluation: Evaluation, command: Sequence[str]) -> dict[str, A
     from lm_eval._cli.harness import HarnessCLI
     from lm_eval.api.registry import get_model
 
-    told = StringIO()
+    printed = StringIO()
     try:
-        with redirect_stderr(told):
+        with redirect_stderr(printed):
             given = HarnessCLI()._parser.parse_args(list(command[1:]))
     except SystemExit:
-        raise UsageError(told.getvalue().strip().rpartition("\n")[2] or "lm_eval: its command cannot be read") from None
+        raise UsageError(
+            printed.getvalue().strip().rpartition("\n")[2] or "lm_eval: its command cannot be read"
+        ) from None
     item, settings = evaluation.asked[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
     if evaluation.options.structured:
         settings["response_format"] = _response_format(evaluation)

@@ -223,7 +223,7 @@ def reply_warnings(
     missing: int = 0,
     stops: Stops | None = None,
 ) -> list[tuple[str, str]]:
-    """Warn of many empty or unparsed replies, and of many whose answer is inferred or read of what the limit left.
+    """Warn of many empty, unparsed or truncated replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
@@ -256,7 +256,7 @@ def reply_warnings(
         warnings.append((_share(count, total + missing, "replies", known), meaning))
     cut = sum(stops.get((outcome, CUT), 0) for outcome in (ANSWERED, INFERRED, ABSTAINED))
     if cut > MOST_CUT * total:
-        meaning = "were cut by the token limit and are scored by what can be read of them; raise it"
+        meaning = "were cut off by the token limit, and what could be read of them is scored; raise the limit"
         warnings.append((_share(cut, total + missing, "replies"), meaning + (how.more_tokens if how else "")))
     return warnings
 
@@ -451,8 +451,8 @@ def verdict_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
     warnings = []
     if cut := [verdict.left_out for score in scores for verdict in score.verdicts if verdict.left_out]:
         meaning = (
-            f"are about a text that is too long to be shown in full: up to {max(cut):,} characters between its "
-            "beginning and its end are left out; show more with judge_max_characters=N"
+            f"concern a text that is too long for the judge: up to {max(cut):,} characters between its beginning and "
+            "its end are left out; raise judge_max_characters=N"
         )
         warnings.append((_share(len(cut), asked, "questions"), meaning))
     if not failed or task.judged is None:

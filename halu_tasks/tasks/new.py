@@ -79,8 +79,8 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
     kind, labels, gold, why = guess or _free(columns, texts)
     if said and not guess and not judged and not gold["target"]:
         raise DataError(
-            f"{file}: no field says what is right; {', '.join(map(repr, said[:4]))} is what a model or a metric says, "
-            "which is no gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
+            f"{file}: no field says what is right; {', '.join(map(repr, said[:4]))} holds the output of a model or a "
+            "metric, not gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
             "be scored as replies to a task that has gold"
         )
     lacking, also = sum(value in (None, "") for value in columns.get(str(gold.get("target")), ())), ""
@@ -177,15 +177,13 @@ def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | N
         beside = [value for path, (value,) in columns.items() if path.rpartition(".")[0] == within]
         sizes = {len(value) if isinstance(value, list) else 0 for value in beside}
         if len(beside) > 1 and len(sizes) == 1 and max(sizes) > 1:
-            return "has columns, each with a list of values, and no rows; write one object for each row"
+            return "holds columns, each a list of values; write one object for each row"
     for path, values in columns.items():
         messages = next((value for value in values if isinstance(value, list)), None)
         if messages and all(isinstance(m, dict) and "content" in m and m.keys() & {"role", "type"} for m in messages):
-            return f"{path!r} has conversations, and a task asks one question; write what comes before it as one text"
+            return f"{path!r} contains conversations; a task asks one question, so join earlier turns to one text"
         if f"{path}.users" in columns:
-            return (
-                f"{path!r} is apart from its annotators; export nested records, in Argilla with to_list(flatten=False)"
-            )
+            return f"{path!r} is apart from its annotators; export nested records (Argilla: to_list(flatten=False))"
         if any(path == start and end in columns for start, end in OFFSETS):
             return f"has one row for each span ({path!r}); write one for each text, with a list of all its spans"
     who = next((path for path, values in columns.items() if _WHO.search(path) and len(_different(values)) > 1), None)

@@ -132,8 +132,8 @@ def check_alike(file: TaskFile, tasks: Sequence[Task]) -> None:
             f"{task}: {metric.name} ({ways[metric.higher_is_better]}, {metric.range[0]:g} to {metric.range[1]:g})"
             for task, metric in found
         )
-        reason = f"{name} is no mean of metrics with another direction or range: {listed} (scoring: {mode}); group "
-        raise file.fault("aggregate_metric_list", f"{reason}tasks whose metrics are alike")
+        reason = f"{name} cannot be averaged over metrics that differ in direction or range: {listed} (scoring: {mode})"
+        raise file.fault("aggregate_metric_list", reason)
 
 
 def check_groups_beside(task: Task, of_run: Mapping[str, Task]) -> None:

@@ -368,7 +368,7 @@ class GoldKeys(Keys):
             if value is not None:
                 people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
         if not people and (isinstance(given, dict) or "." in keys.start):
-            raise ValueError(f"field {keys.field!r} is of no annotator; leave out rows that nobody has marked")
+            raise ValueError(f"field {keys.field!r} has no annotator; leave out rows that nobody has marked")
         return [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
 
 

@@ -112,7 +112,8 @@ def test_a_group_of_metrics_with_other_directions_or_ranges_is_refused(
         ("percent", "edit_error: percent (higher is better, 0 to 100)"),
     ):
         task.write_text(f"{before}metric_list: [{{metric: !function mine.{name}}}]\n")
-        line = "ours.yaml:4: aggregate_metric_list: headline is no mean of metrics with another direction or range"
+        why = "cannot be averaged over metrics that differ in direction or range"
+        line = f"ours.yaml:4: aggregate_metric_list: headline {why}"
         expected = f"tasks/{line}: claim_support: acc (higher is better, 0 to 1), {told} (scoring: strict)"
         checked = here("check", "tasks/ours.yaml", "tasks/plain.yaml", "tasks/few_shot.yaml")
         assert checked.returncode == 2 and expected in checked.stdout

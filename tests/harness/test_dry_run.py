@@ -92,7 +92,7 @@ def test_what_a_server_rejects_is_named_with_what_helps(serve: Any, tried: Tried
     if field in further:
         tried(*served)
     told = tried(*served, *further.get(field, ()), status=2)
-    assert f"(Error code: 400 - '{field}' is not taken)" in told
+    assert f"Error code: 400 - '{field}' is not taken)" in told
     assert ("rejects the system role of" in told and "add --system-in-user" in told) == (field == "system")
     if field == "system":
         tried(*served, "--system-in-user")
@@ -110,7 +110,7 @@ def test_a_server_that_rejects_only_the_first_item_is_told_of(
 
     served = ("openai-api/local/NAME", "--base-url", serve(answer).url, "--harness", harness)
     tried(*served, *TASK)
-    assert "rejects the first item (Error code: 400 - too long for 10 tokens)" in caplog.text
+    assert "rejects the first item (BadRequestError: Error code: 400 - too long for 10 tokens)" in caplog.text
 
 
 @HARNESSES

@@ -404,7 +404,7 @@ def test_of_a_long_reply_the_judge_sees_the_beginning_and_the_end_and_it_is_coun
     assert shown == f"开{'…' * 3_999}\n[1002 characters are left out here]\n{'…' * 3_999}月"
     assert scored.metrics["hallucination_rate"] == pytest.approx(1 / 36)
     assert [row["verdicts"][0].get("left_out") for row in scored.details] == [1_002, *[None] * 35]
-    line = "1 of 36 questions (2.8%) are about a text that is too long to be shown in full: up to 1,002 characters"
+    line = "1 of 36 questions (2.8%) concern a text that is too long for the judge: up to 1,002 characters"
     assert line in scored.err and "judge_max_characters=N" in scored.err
     in_full = score(capsys, replies, server, "--judge-max-characters", "10000")
     assert "too long" not in in_full.err and in_full.metrics == scored.metrics

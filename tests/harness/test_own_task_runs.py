@@ -52,7 +52,7 @@ def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, 
     assert (result["version"], result["metrics"]["acc"]["value"], len(result["equal"])) == ("1", 1.0, 2)
     page, text = ((folder / "report" / name).read_text() for name in ("index.html", "report.md"))
     people = told["columns"][0]["human_ceiling"]
-    assert ("beside people" in text) == ("<h4>Beside people</h4>" in page) == (people is not None)
+    assert ("on items with annotators" in text) == ("<h4>Compared with people</h4>" in page) == (people is not None)
     if task == "unsupported_spans":
         assert (people["annotators"], people["items"], people["pool"]) == (3, 12, "majority")
         assert 0 < people["estimates"]["iou"]["value"] < 1 and people["alpha"]["low"] is not None
@@ -60,7 +60,10 @@ def test_the_oracle_reaches_the_ceiling_and_the_report_needs_no_file(file: str, 
         beside = result["beside_people"]["iou"]
         assert beside["other"] == people["estimates"]["iou"] and result["metrics"]["iou"]["value"] == 1.0
         assert beside["other"]["value"] < beside["value"]["value"] < 1.0 and beside["difference"]["low"] is not None
-        assert f"beside people {beside['value']['value']:.3f}, theirs {beside['other']['value']:.3f}" in text
+        assert (
+            f"on items with annotators {beside['value']['value']:.3f}, annotators {beside['other']['value']:.3f}"
+            in text
+        )
         floors = {floor["name"]: floor["beside_people"] for floor in told["floors"] if floor["headline"]}
         assert floors["marking nothing"] > 0 and "Intervals are over items, with these annotators" in text
     log = read_eval_log(str(next((folder / "logs").glob("*.eval"))))
