@@ -205,8 +205,8 @@ def check_spans(text: Any, spans: Any) -> None:
         got = f"{type(text).__name__} and {type(spans).__name__}"
         raise ValueError(f"text and spans: expected a string and a list, got {got}")
     for span in spans:
-        ends = list(span) if isinstance(span, Sequence) else []
-        if len(ends) != 2 or not all(type(end) is int for end in ends) or not 0 <= ends[0] < ends[1] <= len(text):
+        start, end = span if isinstance(span, Sequence) and len(span) == 2 else (None, None)
+        if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
             raise ValueError(f"{span!r} is not a [start, end] within the text of {len(text)} characters")
 
 

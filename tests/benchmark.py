@@ -46,7 +46,7 @@ def write_bare_tasks(folder: Path) -> None:
     bare = folder / "bare"
     bare.mkdir()
     evaluation = build(TASK, Options(data=str(folder)))
-    rows = (row for row in evaluation.task.rows(evaluation.located) for _ in ("original", "confabulated"))
+    rows = (row for row in evaluation.task.data.rows(evaluation.located) for _ in ("original", "confabulated"))
     with (bare / "prompts.jsonl").open("w") as prompts, (bare / "samples.jsonl").open("w") as samples:
         for row, item in zip(rows, evaluation.stream(), strict=True):
             known = {"id": item.id, "target": item.target}

@@ -12,13 +12,14 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from halu_tasks.core.errors import DataError, HaluTasksError, file_errors, require_extra
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.limits import Unpacked, check_archive, exceeded, limit
 
 Row = dict[str, Any]
+T = TypeVar("T")
 Refuse = Callable[[DataError], None]
 """Receives the error of an invalid row, instead of its being raised."""
 WORKBOOK = ".xlsx"
@@ -32,17 +33,17 @@ def read_rows(
     lines: Iterable[tuple[int, Row]],
     place: object,
     fields: Mapping[str, type],
-    check: Callable[[Row], None],
+    make: Callable[[Row], T],
     columns: Mapping[str, str] | None = None,
     refuse: Refuse | None = None,
-) -> Iterator[Row]:
-    """Validate rows; none is skipped silently.
+) -> Iterator[T]:
+    """Yield what is made of each row; none is skipped silently.
 
     Args:
         lines: The rows with their numbers.
         place: The file or dataset that they are from, for error messages.
         fields: The required fields with their types.
-        check: Called with each row; raises ValueError with the reason if a row is invalid.
+        make: Makes of a row what is yielded; raises ValueError with the reason if the row is invalid.
         columns: Other names of fields in the rows, by field.
         refuse: Called with the error of each invalid row, after which the next is read; by default, it is raised.
 
@@ -55,14 +56,14 @@ def read_rows(
             if columns:
                 row = _renamed(row, columns, fields)
             require_fields(row, fields)
-            check(row)
+            made = make(row)
         except ValueError as error:
             fault = DataError(f"{place}:{number}: {error}")
             if refuse is None:
                 raise fault from None
             refuse(fault)
         else:
-            yield row
+            yield made
     if row is None:
         raise DataError(f"{place}: contains no rows")
 
@@ -252,7 +253,12 @@ def require_text(row: Row, *fields: str) -> None:
         try:
             row[field].encode()
         except UnicodeEncodeError:
-            raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode") from None
+            raise not_unicode(field) from None
+
+
+def not_unicode(field: str) -> ValueError:
+    """Make the error for a field whose text is not valid Unicode."""
+    return ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode")
 
 
 def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:

@@ -200,13 +200,14 @@ def texts_task(input: str, solver: Solver, prompts: str | None = None) -> Task:
     samples, seen = list[Sample](), set[str]()
     question, with_source = method_prompt("own_text", "knowledge", prompts), set[bool]()
 
-    def check(row: Row) -> None:
+    def checked(row: Row) -> Row:
         check_row(row)
         with_source.add("source" in row)
         if len(with_source) > 1:
             raise ValueError("field 'source' must be in all rows or in none; use two files")
+        return row
 
-    rows = read_rows(json_lines(path), path, {"text": str}, check)
+    rows = read_rows(json_lines(path), path, {"text": str}, checked)
     for text_hash, row in with_ids(rows, "text"):
         id = row.get("id", text_hash)
         if id in seen:

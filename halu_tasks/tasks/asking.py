@@ -22,7 +22,6 @@ from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, cue_of, given_prompts, messages, placeholders, render
 from halu_tasks.data.locate import Located, locate, named_data
-from halu_tasks.data.rows import Row
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.task import Task
 
@@ -180,18 +179,18 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
         options: The options of the run.
         prompt: The prompt that asks the task.
     """
-    items = task.items(_example_rows(task, options, prompt), options)
-    return [_example(task, item, prompt, options) for item in task.data.order(items, options)[:MOST_EXAMPLES]]
+    items = task.data.order(_example_items(task, options, prompt), options)
+    return [_example(task, item, prompt, options) for item in items[:MOST_EXAMPLES]]
 
 
-def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]:
+def _example_items(task: Task, options: Options, prompt: Prompt) -> Iterator[Item]:
     data = task.data
     training = data.training_data(options)
     if training is None:
         if data.lacks_training(options):
             logger.warning(OWN_EXAMPLES, task.name, data.training)
         path = data.fewshot_path(options)
-        yield from task.rows(path) if path.is_file() else ()
+        yield from task.items(path, options) if path.is_file() else ()
         return
 
     names = placeholders(prompt["user"])
@@ -199,10 +198,8 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
     def shown(item: Item) -> tuple[str, ...]:
         return tuple(text for name, text in item.fields.items() if name in names)
 
-    tested = {shown(item) for item in task.items(task.rows(data.locate(options)), options)}
-    for row in task.rows(training):
-        if not any(shown(item) in tested for item in task.items([row], options)):
-            yield row
+    tested = {shown(item) for item in task.items(data.locate(options), options)}
+    yield from (item for item in task.items(training, options) if shown(item) not in tested)
 
 
 def _example(task: Task, item: Item, prompt: Prompt, options: Options) -> Example:
@@ -246,4 +243,4 @@ def training_chats(
         asked = messages(replace(item, prompt=question(item)))
         return {"messages": [*asked, {"role": "assistant", "content": task.prompts.oracle(item)}]}
 
-    return (chat(render(item, prompt)) for item in task.items(task.rows(located), options))
+    return (chat(render(item, prompt)) for item in task.items(located, options))

@@ -74,13 +74,14 @@ class Evaluation:
         Raises:
             DataError: A row is malformed, or there is no row for this task.
         """
-        items = self.task.items(self.task.rows(self.located), self.options)
+        items = self.task.items(self.located, self.options)
         item = None
         for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
-            try:
-                self.task.rules.answer.check(item)
-            except ValueError as error:
-                raise DataError(f"{self.located}: item {item.id!r}: {error}") from None
+            if self.task.data.cases:
+                try:
+                    self.task.rules.answer.check(item)
+                except ValueError as error:
+                    raise DataError(f"{self.located}: item {item.id!r}: {error}") from None
             if self.wordings:
                 for name in self.wordings:
                     yield replace(item, id=f"{name}/{item.id}", tags={**item.tags, WORDING: name})

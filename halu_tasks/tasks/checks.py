@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, render
@@ -103,13 +103,13 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     with _naming(file, "examples"):
         shots = task.prompts.shots or int(task.data.examples is not None) if own else 0
         evaluation = build(task, replace(options, fewshot=shots))
-    with _naming(file, "rows"):
-        rows = list(task.rows(located, refused.append))
-    yield from (file.fault("rows", error) for error in (refused if data else _first_of(refused)))
     try:
-        items = list(task.items(rows, Options()))
+        items = list(task.items(located, options, refused.append))
+    except HaluTasksError as error:
+        raise file.fault("rows", error) from None
     except Exception as error:  # whatever the function raises is a fault of the file that names it
         raise file.fault("cases", f"fails on {of} ({type(error).__name__}: {error})") from None
+    yield from (file.fault("rows", error) for error in (refused if data else _first_of(refused)))
     if not items:
         raise file.fault("cases", f"makes no items of {of}")
     if not all(isinstance(item, Item) for item in items):

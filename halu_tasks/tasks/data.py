@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -20,7 +21,7 @@ from pydantic import (
 )
 
 from halu_tasks.core.errors import DataError, unknown
-from halu_tasks.core.items import by_target
+from halu_tasks.core.items import Item, by_target
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.hub import Dataset, parquet_file
@@ -49,6 +50,7 @@ from halu_tasks.tasks.keys import (
 )
 from halu_tasks.tasks.rows_to_items import FILE, GoldKeys, ItemMaker, RowKeys, text_at
 
+T = TypeVar("T")
 FORMATS = {".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "jsonl", ".xlsx": "xlsx", ".parquet": "parquet"}
 
 
@@ -162,21 +164,49 @@ class TaskData(Keys):
             return locate_own(self.source, names, options)
         return locate_parts(self.source, ", ".join(names), options)
 
-    def rows(self, data: Located | Path, maker: ItemMaker | None = None, refuse: Refuse | None = None) -> Iterator[Row]:
+    def rows(self, data: Located | Path, refuse: Refuse | None = None) -> Iterator[Row]:
         """Read the rows of files or a dataset.
 
         Args:
             data: The file, or what was located.
-            maker: What makes items of rows, which a row must be fit for; None for the function `cases`.
             refuse: Called with the error of each invalid row; by default, it is raised.
 
         Raises:
             DataError: A row is invalid, or there are none.
         """
+        return self._read(data, None, self._checked, refuse)
+
+    def items(
+        self, data: Located | Path, maker: ItemMaker, options: Options, asked: Iterable[str], refuse: Refuse | None
+    ) -> Iterator[Item]:
+        """Read the rows of files or a dataset, and make an item of each.
+
+        Args:
+            data: The file, or what was located.
+            maker: What makes items of rows.
+            options: The options of the task.
+            asked: As in `ItemMaker.clustered`.
+            refuse: Called with the error of each row that makes no item; by default, it is raised.
+
+        Raises:
+            DataError: A row makes no item, or there are none.
+        """
+        seen = Counter[str]()
+        return maker.clustered(self._read(data, maker, lambda row: maker.item(row, options, seen), refuse), asked)
+
+    def _checked(self, row: Row) -> Row:
+        self.row.check_values(row)
+        return row
+
+    def _read(
+        self, data: Located | Path, maker: ItemMaker | None, make: Callable[[Row], T], refuse: Refuse | None
+    ) -> Iterator[T]:
         located = Located(data, "local", "") if isinstance(data, Path) else data
         parts = located.files or (located.content,)
         others = self._joined_rows(located.joined) if located.joined else None
-        return chain.from_iterable(self._rows_of(part, located.columns, maker, refuse, others) for part in parts)
+        return chain.from_iterable(
+            self._read_part(part, located.columns, maker, make, refuse, others) for part in parts
+        )
 
     def _joined_rows(self, path: Path) -> dict[str, Row]:
         """Return the rows of the file that completes others, by what they share.
@@ -188,28 +218,28 @@ class TaskData(Keys):
         by, found = self.row.join["by"], dict[str, Row]()
         table = FORMATS.get(Path(str(path).removesuffix(".gz")).suffix.lower()) in ("csv", "xlsx")
         lines = table_lines(path, {by: ()}) if table else json_lines(path)
-        for row in read_rows(lines, path, {by: object}, lambda row: None):
+        for row in read_rows(lines, path, {by: object}, lambda row: row):
             if (value := text_at(row, by)) in found:
                 raise DataError(f"{path}: {by} {value!r} occurs twice")
             found[value] = row
         return found
 
-    def _rows_of(
+    def _read_part(
         self,
         content: Path | Dataset,
         named: Mapping[str, str],
         maker: ItemMaker | None,
+        make: Callable[[Row], T],
         refuse: Refuse | None,
-        others: Mapping[str, Row] | None = None,
-    ) -> Iterator[Row]:
+        others: Mapping[str, Row] | None,
+    ) -> Iterator[T]:
         columns = {column: others for column, others in self.row.columns.items() if column not in named}
         columns |= dict.fromkeys(named.values(), ())
-        types, check = self.row.types(), self.row.check_values
+        types = self.row.types()
         file = Path(str(content).removesuffix(".gz"))
         declared = maker is None and not isinstance(self.source, OwnSource)
         kind = "" if isinstance(content, Dataset) else self._format(file, declared=declared)
         if maker:
-            check = maker.check
             columns = dict.fromkeys([path for path in maker.paths if path not in named], ()) | columns
             types = {**dict.fromkeys(named, object), **types}
         if kind == "parquet":
@@ -224,7 +254,7 @@ class TaskData(Keys):
         lines = self.row.selected(lines, content, others)
         if maker and maker.names_file:
             lines = ((number, {FILE: file.stem, **row}) for number, row in lines)
-        return read_rows(lines, content, types, check, named, refuse)
+        return read_rows(lines, content, types, make, named, refuse)
 
     def _format(self, file: Path, *, declared: bool) -> str:
         """Return the format of a file; of a published one, the task file declares the columns of a table."""

@@ -94,7 +94,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
         # tasks of a benchmark share the training part; nothing is downloaded
         part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
         if part and str(part) not in training:
-            training[str(part)] = _counts(task, part, task.items(task.rows(part), own))
+            training[str(part)] = _counts(task, part, task.items(part, own))
     yield from ({**counts, "training": True} for counts in training.values())
 
 

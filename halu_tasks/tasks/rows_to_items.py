@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StrictStr
@@ -16,7 +17,7 @@ from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import POOLS, Options
 from halu_tasks.core.prompting import render_jinja
-from halu_tasks.data.rows import Row, numbered, require_text, value_at
+from halu_tasks.data.rows import Row, not_unicode, numbered, require_text, value_at
 from halu_tasks.scorers.annotators import ANNOTATORS, CLASS, CLASSES, GIVEN, POOL, in_mode, pooled, with_marks
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
 from halu_tasks.tasks.keys import Function, Keys, Mode, one_of, takes
@@ -127,14 +128,24 @@ def text_at(row: Row, path: str) -> str:
     Raises:
         ValueError: There is no such field, or it is no text.
     """
-    value = value_at(row, path)
-    if value is None:
+    return _text_of(value_at(row, path), path)
+
+
+def _text_of(value: Any, path: str) -> str:
+    if isinstance(value, str):
+        text = value
+    elif value is None:
         raise ValueError(f"field {path!r} is null, expected a text; leave out rows that lack it")
-    parts = value if isinstance(value, list) else [value]
-    if any(part is None or isinstance(part, dict | list) for part in parts):
-        raise ValueError(f"field {path!r} is {type(value).__name__}, expected a text; one within it is named {path}.…")
-    text = "\n".join(map(_text, parts))
-    require_text({path: f"{text}."}, path)  # the field may be blank, but not invalid Unicode
+    else:
+        parts = value if isinstance(value, list) else [value]
+        if any(part is None or isinstance(part, dict | list) for part in parts):
+            kind = type(value).__name__
+            raise ValueError(f"field {path!r} is {kind}, expected a text; one within it is named {path}.…")
+        text = "\n".join(map(_text, parts))
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise not_unicode(path) from None
     return text
 
 
@@ -305,17 +316,17 @@ class GoldKeys(Keys):
 
     def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
         """Return the label that a value is, of several the worst; what is no label is text."""
-        values = (value or [""]) if isinstance(value, list) and _known(answer) else [value]
-        labels = {label for _, label in self._given([text_at({path: one}, path) for one in values], path) if label}
+        if not isinstance(value, list) or not _known(answer):
+            return self._label_of(_text_of(value, path), path) or ""
+        labels = {label for one in value or [""] if (label := self._label_of(_text_of(one, path), path))}
         return next((label for label in self._known(answer) if label in labels), next(iter(labels), ""))
 
-    def _given(self, texts: Iterable[str], path: str) -> list[tuple[str, str | None]]:
-        """Return different values, each with its label, None for those that are left out."""
-        texts = [*dict.fromkeys(texts)]
-        if unknown := [text for text in texts if self.labels and text not in self.labels]:
+    def _label_of(self, text: str, path: str) -> str | None:
+        """Return the label that a text stands for; None if it is left out."""
+        if self.labels and text not in self.labels:
             known = ", ".join(map(repr, self.labels))
-            raise ValueError(f"field {path!r} is {unknown[0]!r}, which gold: labels lacks; it has {known}")
-        return [(text, self.labels.get(text, text)) for text in texts]
+            raise ValueError(f"field {path!r} is {text!r}, which gold: labels lacks; it has {known}")
+        return self.labels.get(text, text)
 
     def _left_out(self, value: Any) -> bool:
         """Return whether all labels that an annotation has are null."""
@@ -361,8 +372,9 @@ class GoldKeys(Keys):
             if pool != "distinct":
                 return records
             values = [value if isinstance(value, list) else [value] for _, value in pairs]
-            said = [self._given(map(_text, value), keys.field) if value else [] for value in values]
-            return [record | {GIVEN: [*map(list, each)]} for record, each in zip(records, said, strict=True)]
+            texts = [dict.fromkeys(map(_text, value or ())) for value in values]
+            said = [[[text, self._label_of(text, keys.field)] for text in each] for each in texts]
+            return [record | {GIVEN: each} for record, each in zip(records, said, strict=True)]
         people: dict[str, list[Mark]] = {}
         for by, value in pairs:
             if value is not None:
@@ -442,7 +454,7 @@ class ItemMaker:
     tags: Mapping[str, Sequence[str]]
     answer: AnswerKind
 
-    @property
+    @cached_property
     def tag_paths(self) -> dict[str, str]:
         """The field of each tag."""
         pooled = {CLASS} if self.gold.classes else set()
@@ -459,31 +471,36 @@ class ItemMaker:
         """Whether ids name the file of a row."""
         return "{" in (self.row.id or "") and FILE in str(self.row.id)
 
-    def check(self, row: Row) -> None:
-        """Raise ValueError unless the row makes an item."""
-        self.row.check_values(row)
-        self.answer.check(self._item(row, Options(), Counter()))
-
-    def items(self, rows: Iterable[Row], options: Options, asked: Iterable[str]) -> Iterator[Item]:
-        """Yield the item of each row.
+    def clustered(self, items: Iterable[Item], asked: Iterable[str]) -> Iterator[Item]:
+        """Yield items with their clusters.
 
         Args:
-            rows: The rows.
-            options: The options of the task.
+            items: The items of all rows.
             asked: The names of the fields that the prompt shows. Rows without a cluster of their own that are equal in
                 all of these, but for white space, are one observation, however many they are, and get the first one's
                 id as their cluster.
         """
-        seen, first = Counter[str](), dict[int, str]()
-        names = sorted(asked)
-        for row in rows:
-            item = self._item(row, options, seen)
-            if self.row.cluster is None:
-                same = stable_number(*(" ".join(item.fields[name].split()) for name in names))
-                item = replace(item, cluster=first.setdefault(same, item.id))
-            yield item
+        if self.row.cluster is not None:
+            yield from items
+            return
+        first, names = dict[int, str](), sorted(asked)
+        for item in items:
+            same = stable_number(*[" ".join(item.fields[name].split()) for name in names])
+            cluster = first.setdefault(same, item.id)
+            yield item if cluster == item.cluster else replace(item, cluster=cluster)
 
-    def _item(self, row: Row, options: Options, seen: Counter[str]) -> Item:
+    def item(self, row: Row, options: Options, seen: Counter[str]) -> Item:
+        """Make the item of a row.
+
+        Args:
+            row: The row.
+            options: The options of the task.
+            seen: How often each id was made of prompt fields so far, to which the item's is added.
+
+        Raises:
+            ValueError: The row makes no item; the message says why.
+        """
+        self.row.check_values(row)
         fields = {name: text_at(row, path) for name, path in self.fields.items()}
         made = self.gold.of(row, fields, self.answer, options)
         tags = {tag: text_at(row, path) for tag, path in self.tag_paths.items()}
@@ -492,7 +509,9 @@ class ItemMaker:
                 raise ValueError(f"tag {tag} is {tags[tag]!r}, which tags lacks; it has {', '.join(values)}")
         id = self._id(row) or numbered(short_hash(*fields.values()), seen)
         cluster = text_at(row, self.row.cluster) if self.row.cluster else id
-        return replace(made, id=id, cluster=cluster, tags={**tags, **made.tags}, fields=fields)
+        item = replace(made, id=id, cluster=cluster, tags={**tags, **made.tags}, fields=fields)
+        self.answer.check(item)
+        return item
 
     def _id(self, row: Row) -> str | None:
         """Return the id that a row has; None if it gets one made from its prompt fields."""

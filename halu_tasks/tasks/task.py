@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from halu_tasks.data.locate import Located
-    from halu_tasks.data.rows import Refuse, Row
+    from halu_tasks.data.rows import Refuse
     from halu_tasks.scorers.answer import Answer
     from halu_tasks.scorers.judge import JudgeSpec, Verdict
     from halu_tasks.scorers.metrics import Metric
@@ -173,26 +173,27 @@ class Task:
             raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
         return ItemMaker(data.fields, data.gold, data.row, self.rules.tags, answer)
 
-    def rows(self, data: Located | Path, refuse: Refuse | None = None) -> Iterator[Row]:
-        """Read the rows of located data, or of a file; `refuse` is called with the error of each invalid row.
+    def items(self, located: Located | Path, options: Options, refuse: Refuse | None = None) -> Iterable[Item]:
+        """Make the items of located data, or of a file; their prompts are not rendered yet.
+
+        Args:
+            located: The data.
+            options: The options of the task.
+            refuse: Called with the error of each invalid row; by default, it is raised.
 
         Raises:
             DataError: A row is invalid, or there are none.
         """
-        return self.data.rows(data, self.maker, refuse)
-
-    def items(self, rows: Iterable[Row], options: Options) -> Iterable[Item]:
-        """Make items of rows; their prompts are not rendered yet."""
         from halu_tasks.core.prompting import placeholders
 
         maker, data, judged = self.maker, self.data, self.shown_to_judge
         items: Iterable[Item]
         if maker:
             shown = set[str]().union(*map(placeholders, self.prompts.wording(options).prompt.values()))
-            items = maker.items(rows, options, shown & {*self.prompts.fields})
+            items = data.items(located, maker, options, shown & {*self.prompts.fields}, refuse)
         else:
             assert data.cases
-            items = data.cases(rows, options, **data.cases_arguments)
+            items = data.cases(data.rows(located, refuse), options, **data.cases_arguments)
         if not judged:
             return items
         # items of logs have no fields

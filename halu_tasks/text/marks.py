@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from halu_tasks.text.folding import folded_with_places
-from halu_tasks.text.spans import merge
+from halu_tasks.text.spans import Span, merge
 
 OFFSETS = (("start", "end"), ("start_offset", "end_offset"))
 QUOTES = ("text", "quote", "span", "passage", "string")
@@ -76,7 +76,8 @@ def marks_of(values: Any, named: Callable[[Any], str] = _as_it_is) -> list[Mark]
 
 def _mark(value: Any, named: Callable[[Any], str]) -> Mark | None:
     record: Mapping[str, Any] = value if isinstance(value, Mapping) else {}
-    start, end = next(((record[key], record.get(other)) for key, other in OFFSETS if key in record), (None, None))
+    first, last = OFFSETS[0] if OFFSETS[0][0] in record else OFFSETS[1]
+    start, end = record.get(first), record.get(last)
     if isinstance(value, Sequence) and not isinstance(value, str) and len(value) in (2, 3):
         start, end, *category = value
         if category and not isinstance(category[0], str):
@@ -95,16 +96,26 @@ def degree_and_category(record: Mapping[str, Any], named: Callable[[Any], str] =
     Raises:
         ValueError: The degree is not a number from 0 to 1.
     """
-    prob = next((record[key] for key in DEGREES if record.get(key) is not None), 1.0)
+    prob: Any = 1.0
+    for key in DEGREES:
+        if record.get(key) is not None:
+            prob = record[key]
+            break
     if isinstance(prob, bool) or not isinstance(prob, int | float) or not 0 <= prob <= 1:
         raise ValueError(f"the degree of a span is {prob!r}, expected a number from 0 to 1")
-    return float(prob), next((named(record[key]) for key in CATEGORIES if record.get(key) not in (None, "", [])), "")
+    for key in CATEGORIES:
+        if record.get(key) not in (None, "", []):
+            return float(prob), named(record[key])
+    return float(prob), ""
 
 
 def quoted(record: Any) -> str:
     """Return the string that a record of a span quotes; empty if it quotes none."""
-    quotes = (record.get(key) for key in QUOTES) if isinstance(record, Mapping) else ()
-    return next((quote for quote in quotes if isinstance(quote, str)), "")
+    if isinstance(record, Mapping):
+        for key in QUOTES:
+            if isinstance(quote := record.get(key), str):
+                return quote
+    return ""
 
 
 def placed(text: str, mark: Mark, quote: str) -> Mark | None:
@@ -115,7 +126,7 @@ def placed(text: str, mark: Mark, quote: str) -> Mark | None:
         mark: The mark, whose offsets may count UTF-16 code units.
         quote: What its record quotes; empty if it quotes nothing, and its offsets count characters.
     """
-    if not quote.strip() or _is_quoted(text[mark.start : mark.end], quote):
+    if not quote.strip() or text[mark.start : mark.end] == quote or _is_quoted(text[mark.start : mark.end], quote):
         return mark
     units = text.encode("utf-16-le", "surrogatepass")
     before, passage = units[: 2 * mark.start], units[2 * mark.start : 2 * mark.end]
@@ -178,8 +189,13 @@ def trimmed(text: str, marks: Iterable[Mark]) -> list[Mark]:
     Those of one category that overlap or touch are one; the order is that of the text. Both the gold and what is
     returned are trimmed in this way, so that the gold itself always has a full score.
     """
-    hard, own = [mark for mark in marks if mark.is_hard], list[Mark]()
-    for category in {mark.category for mark in hard}:
-        merged = merge((mark.start, mark.end) for mark in hard if mark.category == category)
-        own += [bare(text, Mark(*span, category=category)) for span in merged]
-    return sorted(mark for mark in own if mark.start < mark.end)
+    by_category, own = dict[str, list[Span]](), list[Mark]()
+    for mark in marks:
+        if mark.is_hard:
+            by_category.setdefault(mark.category, []).append((mark.start, mark.end))
+    for category, spans in by_category.items():
+        for start, end in merge(spans):
+            mark = bare(text, Mark(start, end, category=category))
+            if mark.start < mark.end:
+                own.append(mark)
+    return sorted(own)

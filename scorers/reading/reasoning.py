@@ -16,7 +16,7 @@ _PARTS = ("opens", "closes", "answers", "ends")
 _BEGINS = r"(?=[<\[◁](?=[/|｜\w])|\A|assistant|to=|Here(?:'s| is) my response|## Final Response)"
 # what those have in small letters that stand behind the beginning of a reply; no character but an ASCII letter has the
 # small form of another than i, k and s
-_HINTS = ("<", "[", "◁", "tantc", "tantf", "to=", "my re", "## f")
+_HINT = re.compile(r"[<[◁]|tantc|tantf|to=|my re|## f")
 _EXPRESSIONS = "|".join(
     f"(?P<{part}{number}>{expression})"
     for number, markup in enumerate(load("markups"))
@@ -64,8 +64,7 @@ def _split(reply: str) -> tuple[str | None, str]:
     kept: list[str] = []
     unopened = ""
     start, thinking, separated = 0, False, False
-    lower = reply.lower()
-    may_have = any(hint in lower for hint in _HINTS) or _TOKEN.match(reply)
+    may_have = _HINT.search(reply.lower()) or _TOKEN.match(reply)
     for token in _TOKEN.finditer(reply) if may_have else ():
         part = str(token.lastgroup).rstrip("0123456789")
         if part == "ends":

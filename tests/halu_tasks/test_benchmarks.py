@@ -151,7 +151,7 @@ def _example_items(evaluation: Evaluation) -> list:  # type: ignore[type-arg]
     from halu_tasks.core.prompting import render
 
     task, options = evaluation.task, evaluation.options
-    cases = task.items(task.rows(task.data.fewshot_path(options)), options)
+    cases = task.items(task.data.fewshot_path(options), options)
     return [render(case, evaluation.prompt, cot=evaluation.options.cot) for case in cases]
 
 

@@ -77,7 +77,7 @@ def sample() -> dict[str, Evaluation]:
 def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sample: dict[str, Evaluation]) -> None:
     evaluation = sample[name]
     assert len(evaluation.items) >= 3
-    cases = list(evaluation.task.items(_rows(evaluation), evaluation.options))
+    cases = list(evaluation.task.items(evaluation.located, evaluation.options))
     assert [case.id for case in cases] == [item.id for item in evaluation.items]
     for case, item in zip(cases, evaluation.items, strict=True):
         # a field may be there for methods that look at more than the prompt shows
@@ -85,10 +85,6 @@ def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sa
         assert shown and all(case.fields[field] in item.prompt for field in shown)
         assert not any(f"{{{field}}}" in item.system + item.prompt for field in case.fields)
         assert item.prompt == item.prompt.strip() and item.system == item.system.strip()
-
-
-def _rows(evaluation: Evaluation) -> list[dict[str, str]]:
-    return list(evaluation.task.rows(evaluation.located))
 
 
 @pytest.mark.parametrize("name", TASKS)

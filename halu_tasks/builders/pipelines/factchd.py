@@ -345,16 +345,17 @@ def read_demonstrations(path: Path) -> tuple[dict[str, str], ...]:
     fields = {"query": str, "response": str, "label": str}
     return tuple(
         {**{name: row[name] for name in fields}, "label": row["label"].strip().upper(), "pattern": _pattern_of(row)}
-        for row in read_rows(json_lines(path), f"demonstrations {path}", fields, _check_demonstration)
+        for row in read_rows(json_lines(path), f"demonstrations {path}", fields, _demonstration)
     )
 
 
-def _check_demonstration(row: Row) -> None:
+def _demonstration(row: Row) -> Row:
     require_text(row, "query", "response", "label")
     if row["label"].strip().upper() not in LABELS:
         raise ValueError(f"field 'label': expected {' or '.join(LABELS)}, got {row['label']!r}")
     if (pattern := _pattern_of(row)) not in ("", *_CATEGORIES):
         raise ValueError(f"field 'pattern': expected {', '.join(_CATEGORIES)} or none, got {pattern!r}")
+    return row
 
 
 def _pattern_of(row: Row) -> Any:
