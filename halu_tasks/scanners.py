@@ -28,7 +28,8 @@ from halu_tasks.judging.judge import Failures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import SUMMARY, cited_sentences, score_summary, summary_of
 from halu_tasks.scorers.benchmarks.spans import places
-from halu_tasks.scorers.citations import YEARS, Paper, references
+from halu_tasks.scorers.citations import YEARS, references
+from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
 from halu_tasks.scorers.reading.strings import quotations
@@ -140,7 +141,7 @@ def _item(transcript: Transcript, name: str) -> Item:
     for paper, reference in zip(papers, named, strict=True):
         paper["name"] = reference.key
     id = transcript.transcript_id
-    return Item(id, id, "", "", "", {"papers": papers, "adjustment": 1.0}, {})
+    return Item(id, id, "", gold=SummaryGold(query="", papers=papers, adjustment=1.0))
 
 
 def _paper(paper: Any, number: int, name: str) -> Paper:
@@ -165,7 +166,7 @@ def _paper(paper: Any, number: int, name: str) -> Paper:
 def _citations_result(item: Item, reply: str, verdicts: list[Verdict] | None) -> Result:
     labels = None if verdicts is None else [verdict.label for verdict in verdicts]
     measurements = score_summary(item, reply, labels).measurements
-    cited = cited_sentences(summary_of(reply) or "", item.gold["papers"])[0]
+    cited = cited_sentences(summary_of(reply) or "", item.gold.papers)[0]
     unknown = [{"sentence": each.sentence, "citation": written} for each in cited for written in each.unknown]
     unsupported = [verdict for verdict in verdicts or [] if verdict.label == UNSUPPORTED]
     failed = sum(label == FAILED for label in labels or [])

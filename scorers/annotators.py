@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,16 +18,18 @@ import numpy as np
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, SpanGold
 from halu_tasks.scorers.kinds import AnswerKind, Label, Spans
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.agreement import alpha_of_counts
 from halu_tasks.text.marks import Mark, bare, trimmed
 
-ANNOTATORS, POOL, CLASSES, CLASS, GIVEN = "annotators", "pool", "classes", "class", "given"
-Record = Mapping[str, Any]
+CLASS = "class"
+"""The tag of an item with the class that is pooled, of which its label follows."""
+Annotation = LabelAnnotation | SpanAnnotation
 
 
-def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
+def pooled(item: Item, annotations: Sequence[Annotation], answer: AnswerKind) -> Item:
     """Return an item whose gold some annotators give together, pooled as its gold says.
 
     - `any`: the worst label that is given, the characters that anyone marks, with the worst category;
@@ -40,36 +42,36 @@ def pooled(item: Item, records: Sequence[Record], answer: AnswerKind) -> Item:
 
     Args:
         item: The item.
-        records: The records of one or more annotators.
+        annotations: Those of one or more annotators.
         answer: The kind of answer, whose labels or categories are ordered from the worst to the best.
     """
-    pool = item.gold[POOL]
+    gold, pool = item.gold, item.gold.pool
     if isinstance(answer, Label):
-        labels, rank = [record["label"] for record in records], (*item.gold.get(CLASSES, answer.labels),).index
+        own = [each for each in annotations if isinstance(each, LabelAnnotation)]
+        labels: list[str | None] = [each.label for each in own]
+        rank = (*(gold.classes or answer.labels),).index
         if pool == "distinct":
-            labels = [label for _, label in {tuple(pair) for record in records for pair in record[GIVEN]}]
+            labels = [label for _, label in {value for each in own for value in each.values}]
         given = Counter(filter(None, labels))
         orders: dict[str, Callable[[str], Any]] = {"any": rank, "all": lambda label: -rank(label)}
         orders["distinct"] = lambda label: (-given[label], -rank(label))
         order = orders.get(pool, lambda label: (-given[label], rank(label)))
         label = min(given, key=order, default="")
-        return replace(item, target=label, tags={**item.tags, CLASS: label} if CLASSES in item.gold else item.tags)
+        return replace(item, target=label, tags={**item.tags, CLASS: label} if gold.classes else item.tags)
     assert isinstance(answer, Spans)
-    marks = _pooled_marks([_marks(record) for record in records], len(item.gold["text"]), [*answer.categories], pool)
-    return with_marks(item, list(marks), answer)
+    marked = [each.marks for each in annotations if isinstance(each, SpanAnnotation)]
+    return with_marks(item, list(_pooled_marks(marked, len(gold.text), [*answer.categories], pool)), answer)
 
 
 def in_mode(item: Item, mode: str) -> Item:
     """Return an item with the label of its class in a scoring mode as its target."""
-    classes = item.gold.get(CLASSES)
+    classes = item.gold.classes if isinstance(item.gold, LabelGold) else None
     return replace(item, target=classes[item.tags[CLASS]][mode]) if classes and item.tags.get(CLASS) else item
 
 
-def _marks(record: Record) -> list[Mark]:
-    return [Mark(**mark) for mark in record["marks"]]
-
-
-def _pooled_marks(people: Sequence[list[Mark]], length: int, categories: Sequence[str], pool: str) -> Iterator[Mark]:
+def _pooled_marks(
+    people: Sequence[Sequence[Mark]], length: int, categories: Sequence[str], pool: str
+) -> Iterator[Mark]:
     votes = _votes(people, length)
     share = votes / max(len(people), 1)
     kinds = {"any": votes > 0, "all": (votes > 0) & (share == 1), "soft": share}
@@ -84,14 +86,14 @@ def _pooled_marks(people: Sequence[list[Mark]], length: int, categories: Sequenc
             yield Mark(start, end, float(degrees[start]), names[chosen[start]])
 
 
-def _votes(people: Sequence[list[Mark]], length: int) -> Array:
+def _votes(people: Sequence[Sequence[Mark]], length: int) -> Array:
     """Count the annotators that mark each character."""
     from halu_tasks.scorers.benchmarks.spans import series  # imports what reads spans, which labels do not need
 
     return np.sum([series(marks, length) > 0 for marks in people], axis=0) if people else np.zeros(length)
 
 
-def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
+def with_marks(item: Item[SpanGold], marks: Sequence[Mark], answer: Spans) -> Item[SpanGold]:
     """Return an item with marks as its gold, and a reply as its target that has the full score.
 
     The reply lists the marked strings, if they are read as they are, or else the marks in JSON.
@@ -101,7 +103,7 @@ def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
     """
     from halu_tasks.scorers.reading.strings import quotations
 
-    text = item.gold["text"]
+    text = item.gold.text
     if beyond := [mark for mark in marks if mark.end > len(text)]:
         raise ValueError(f"the span {[*beyond[0][:2]]} is not within the text of {len(text)} characters")
     if unknown := {mark.category for mark in marks} - {*answer.categories, ""}:
@@ -109,27 +111,31 @@ def with_marks(item: Item, marks: Sequence[Mark], answer: Spans) -> Item:
         raise ValueError(f"{min(unknown)!r} is not among the categories of the answer; it has {known}")
     hard = trimmed(text, marks)
     strings = [text[mark.start : mark.end] for mark in hard]
-    gold: dict[str, Any] = {"spans": [[mark.start, mark.end] for mark in hard], "strings": strings}
-    gold |= {"categories": [mark.category for mark in hard]} if answer.categories else {}
-    gold |= {"degrees": [mark._asdict() for mark in marks]} if answer.degrees else {}
+    gold = replace(
+        item.gold,
+        spans=[(mark.start, mark.end) for mark in hard],
+        strings=strings,
+        categories=[mark.category for mark in hard] if answer.categories else None,
+        degrees=list(marks) if answer.degrees else None,
+    )
     target = "\n".join(strings)
     if answer.categories or answer.degrees or quotations(target, text, "passage").value != strings:
         keys = ["start", "end", *(["prob"] * answer.degrees), *(["category"] if answer.categories else [])]
         listed = marks if answer.degrees else hard
         records = [{"text": text[m.start : m.end], **{key: getattr(m, key) for key in keys}} for m in listed]
         target = json.dumps(records, ensure_ascii=False)
-    return replace(item, target=target, gold={**item.gold, **gold})
+    return replace(item, target=target, gold=gold)
 
 
 # --- agreement --------------------------------------------------------------------------------------------
 
 
-def by_annotator(item: Item) -> dict[str, list[Record]]:
-    """Return the records of each annotator of an item; empty if it has none. One without a label does not count."""
-    people: dict[str, list[Record]] = {}
-    for record in item.gold.get(ANNOTATORS, ()):
-        if record.get("label") != "":
-            people.setdefault(record["by"], []).append(record)
+def by_annotator(item: Item) -> dict[str, list[Annotation]]:
+    """Return what each annotator of an item says; empty if it has none. One without a label does not count."""
+    people: dict[str, list[Annotation]] = {}
+    for each in item.gold.annotators if isinstance(item.gold, LabelGold | SpanGold) else ():
+        if not (isinstance(each, LabelAnnotation) and not each.label):
+            people.setdefault(each.by, []).append(each)
     return people
 
 
@@ -153,8 +159,9 @@ def annotators_alpha(items: Sequence[Item], answer: AnswerKind, mode: str = "str
             given = Counter(in_mode(pooled(item, own, answer), mode).target for own in people.values())
             counts.append(np.array([[given[label] for label in answer.labels]]))
         else:
-            text = item.gold["text"]
-            marks = [[bare(text, mark) for record in own for mark in _marks(record)] for own in people.values()]
+            text = item.gold.text
+            spans = [[each for each in own if isinstance(each, SpanAnnotation)] for own in people.values()]
+            marks = [[bare(text, mark) for each in own for mark in each.marks] for own in spans]
             votes = _votes(marks, len(text))
             counts.append(np.stack([len(people) - votes, votes], axis=1))
         clusters += [item.cluster] * len(counts[-1])

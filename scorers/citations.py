@@ -26,10 +26,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 from string import ascii_lowercase
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 
 import yaml
 
+from halu_tasks.scorers.gold import Paper
 from halu_tasks.text.folding import fold
 
 YEARS = range(1500, 2100)
@@ -41,24 +42,6 @@ _LONGEST = 20_000
 _REACH = 300
 # the maximum number of words of a title in a name
 _TITLE_WORDS = 5
-
-
-class Paper(TypedDict):
-    """A paper of a list, in an item's gold.
-
-    Attributes:
-        name: The name under which it is cited.
-        title: Its title.
-        abstract: Its abstract; may be empty.
-        authors: The names of its authors.
-        year: Its year; None if it is missing.
-    """
-
-    name: str
-    title: str
-    abstract: str
-    authors: list[str]
-    year: int | None
 
 
 class Reference(NamedTuple):

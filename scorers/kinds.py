@@ -6,12 +6,14 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
-from halu_tasks.core.items import Item
+from halu_tasks.core.items import Gold, Item
 from halu_tasks.core.options import Options
+from halu_tasks.scorers.gold import LabelGold, SpanGold, StringsGold
 from halu_tasks.scorers.registry import Reading
 
+_Gold = TypeVar("_Gold", bound=Gold)
 _STRINGS = {"type": "array", "items": {"type": "string"}}
 
 
@@ -22,6 +24,7 @@ class AnswerKind:
     name: ClassVar[str]
     schema: ClassVar[dict[str, Any]] = {"type": "string"}
     meaning: ClassVar[str] = "your whole reply as a string"
+    gold: ClassVar[type[Gold]] = Gold
     explains: bool = field(default=False, kw_only=True)
     """Whether an answer comes with an explanation, which JSON has as a field of its own."""
 
@@ -41,7 +44,7 @@ class AnswerKind:
         """Check that an item has the gold that scorers of this kind need.
 
         Raises:
-            ValueError: A field is missing or invalid; the message names it.
+            ValueError: It has another one, or a field is invalid; the message names it.
         """
 
     def targets(self, item: Item) -> str | list[str]:
@@ -67,6 +70,7 @@ class Label(AnswerKind):
     """
 
     name = "label"
+    gold = LabelGold
     labels: tuple[str, ...]
     reading: Reading
     names: Mapping[str, str] = field(default_factory=dict)
@@ -122,10 +126,7 @@ class Claims(Label):
 
 @dataclass(frozen=True)
 class Spans(AnswerKind):
-    """Passages of a text.
-
-    The gold has the `text`, the `spans` (pairs of start and end, in characters of the text), and their `strings`; with
-    categories also the `categories` of the spans, and with degrees all marks as `degrees` (`Mark`).
+    """Passages of a text, with `SpanGold`.
 
     Attributes:
         categories: The names that metrics use for the categories of spans, by category, the worst first.
@@ -133,6 +134,7 @@ class Spans(AnswerKind):
     """
 
     name = "spans"
+    gold = SpanGold
     schema = _STRINGS
     meaning = "a list of strings that are copied from the text; an empty list if there are none"
     categories: Mapping[str, str] = field(default_factory=dict)
@@ -158,11 +160,11 @@ class Spans(AnswerKind):
         return json.loads(reply) if reply.startswith("[{") else super().json_value(reply)
 
     def check(self, item: Item) -> None:
-        """Check that the gold has a text, spans within it, strings, and categories and degrees where these are used."""
-        _strings(item.gold, "strings")
-        if missing := [name for name in ("categories", "degrees") if getattr(self, name) and name not in item.gold]:
-            raise ValueError(f"gold field {missing[0]!r} is missing")
-        check_spans(item.gold.get("text"), item.gold.get("spans"))
+        """Check that spans are within the text, and have categories and degrees where these are used."""
+        gold = _of_type(item, SpanGold)
+        if (self.categories and gold.categories is None) or (self.degrees and gold.degrees is None):
+            raise ValueError(f"gold: {'degrees' if gold.categories is not None else 'categories'} is missing")
+        check_spans(gold.text, gold.spans)
 
     def scorer_arguments(self) -> dict[str, Any]:
         """Return the arguments `categories` and `degrees`."""
@@ -171,16 +173,17 @@ class Spans(AnswerKind):
 
 @dataclass(frozen=True)
 class Strings(AnswerKind):
-    """Strings in a fixed order, listed as `originals` in the gold."""
+    """Strings in a fixed order, with `StringsGold`."""
 
     name = "strings"
+    gold = StringsGold
     schema = _STRINGS
     meaning = "a list of strings in the order that is asked for"
 
     def check(self, item: Item) -> None:
         """Check that the gold has one or more originals."""
-        if not _strings(item.gold, "originals"):
-            raise ValueError("gold field 'originals' is empty")
+        if not _of_type(item, StringsGold).originals:
+            raise ValueError("gold: originals is empty")
 
     def targets(self, item: Item) -> str | list[str]:
         """Return the originals as a list."""
@@ -210,8 +213,7 @@ def check_spans(text: Any, spans: Any) -> None:
             raise ValueError(f"{span!r} is not a [start, end] within the text of {len(text)} characters")
 
 
-def _strings(gold: Mapping[str, Any], name: str) -> list[str]:
-    strings = gold.get(name)
-    if not isinstance(strings, list) or not all(isinstance(string, str) for string in strings):
-        raise ValueError(f"gold field {name!r} must be a list of strings, got {strings!r}")
-    return strings
+def _of_type(item: Item, gold: type[_Gold]) -> _Gold:
+    if not isinstance(item.gold, gold):
+        raise ValueError(f"gold: expected halu_tasks.scorers.gold.{gold.__name__}, got {type(item.gold).__name__}")
+    return item.gold

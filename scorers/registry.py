@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import Item
+from halu_tasks.core.items import Gold, Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.score import Score
 
@@ -71,11 +71,13 @@ class TaskScorer:
     Attributes:
         score: The function that scores one reply.
         metrics: All metrics of the scores.
+        gold: The type of items' gold; None for that of the kind of answer.
         reference_replies: What fixed replies would score, for comparison.
     """
 
     score: ScoreReply
     metrics: tuple[Metric, ...]
+    gold: type[Gold] | None = field(default=None, kw_only=True)
     reference_replies: ReferenceReplies = field(default_factory=dict)
 
 

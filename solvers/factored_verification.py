@@ -21,7 +21,8 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.benchmarks.judged import cited_sentences, summary_of
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
-from halu_tasks.scorers.citations import Cited, Paper
+from halu_tasks.scorers.citations import Cited
+from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import combined
 from halu_tasks.scorers.reading.claims import supported
@@ -306,15 +307,15 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         own = asking.SampleMetadata.required_of(state)
         if own.benchmark_task.benchmark != "fave":
             raise UsageError(f"{method} revises the cited summaries of fave, and {own.task} asks for something else")
-        gold = own.gold  # of which methods use only what the prompt shows too
+        gold = SummaryGold.from_json(own.gold)  # of which methods use only what the prompt shows too
         # in a plan, the draft is the reply of halu/oracle
         draft = final = (await asking.ask(state.messages, "writer", cache=cache, supposed=str)).completion
-        critique, counts = await criticize(gold["papers"], draft)
+        critique, counts = await criticize(gold.papers, draft)
         summary = summary_of(draft)
         if revised := bool(critique and summary):
-            fields = {"query": gold["query"], "summary": summary or "", "critique": critique}
+            fields = {"query": gold.query, "summary": summary or "", "critique": critique}
             fenced = {name: fence(text) for name, text in fields.items()}
-            prompt = fill(revision, {**fenced, "papers": shown_papers(gold["papers"])})
+            prompt = fill(revision, {**fenced, "papers": shown_papers(gold.papers)})
             final = (await asking.ask(prompt, "writer", cache=cache)).completion
         steps = {"draft": draft, "critique": critique}
         counts = {**counts, "revised": float(revised)}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
+from halu_tasks.scorers.gold import AnswerGold
 
 TYPES = {
     "虚构事实": "FactFab",
@@ -46,7 +47,7 @@ def open_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
             row["ent"],
             row["correct_answer"],
             fields={"question": row["question"]},
-            gold={key: row[key] for key in ("question", "correct_answer", "halu_answer")},
+            gold=AnswerGold(**{key: row[key] for key in ("question", "correct_answer", "halu_answer")}),
             tags={"type": TYPES[row["halu_type"]]},
         )
 
@@ -81,6 +82,6 @@ def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
 # --- replies that need no model -------------------------------------------------------------------
 
 
-def repeated_question(item: Item) -> str:
+def repeated_question(item: Item[AnswerGold]) -> str:
     """Return the question, as a model does that repeats it."""
-    return str(item.gold["question"])
+    return item.gold.question

@@ -18,6 +18,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text
 from halu_tasks.scorers.benchmarks import explanations
 from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS
+from halu_tasks.scorers.gold import ExplanationGold
 
 DOMAINS = {"COVID-19": "covid_19", "public health": "public_health"}
 """The names in metrics of released domains (Figure 3) that are written otherwise there."""
@@ -103,7 +104,7 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         if domain := str(row.get("domain", "")):
             tags["domain"] = DOMAINS.get(domain, domain)
         id = str(row["id"])
-        yield Item(id, id, label, fields=fields, gold={"reason": reason, "alpha": options.alpha}, tags=tags)
+        yield Item(id, id, label, fields=fields, gold=ExplanationGold(reason=reason, alpha=options.alpha), tags=tags)
 
 
 def one_a_pattern(cases: Iterable[Item], options: Options) -> list[Item]:
@@ -135,6 +136,6 @@ def one_a_pattern(cases: Iterable[Item], options: Options) -> list[Item]:
 # --- replies that need no model --------------------------------------------------
 
 
-def oracle(item: Item) -> str:
+def oracle(item: Item[ExplanationGold]) -> str:
     """Return the gold label with the gold explanation."""
-    return f"{item.target}.\n{explanations.explanation_of(str(item.gold['reason']))}".strip()
+    return f"{item.target}.\n{explanations.explanation_of(item.gold.reason)}".strip()

@@ -12,7 +12,8 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.benchmarks import judged
-from halu_tasks.scorers.citations import Paper, references
+from halu_tasks.scorers.citations import references
+from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.text.sentences import sentences
 
 PAPER = {"title": str, "summary": str, "authors": list, "metadata": dict}
@@ -47,12 +48,9 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         )
         summary = str(row.get("summary", ""))
         query = row["query"].strip()
-        gold = {
-            "query": query,
-            "papers": papers,
-            "summary": summary,
-            "adjustment": judged.SUMMARY.precision if precision is None else precision,
-        }
+        adjustment = judged.SUMMARY.precision if precision is None else precision
+        assert adjustment is not None
+        gold = SummaryGold(query=query, papers=papers, summary=summary, adjustment=adjustment)
         yield Item(id, id, summary, fields={"query": query, "papers": listed}, gold=gold)
 
 
@@ -66,8 +64,8 @@ def _paper(paper: dict[str, Any]) -> Paper:
     }
 
 
-def oracle(item: Item) -> str:
+def oracle(item: Item[SummaryGold]) -> str:
     """Return the summary of a worked example; without one, each paper's first sentence with its citation."""
-    papers = [paper for paper in item.gold["papers"] if paper["abstract"]]
+    papers = [paper for paper in item.gold.papers if paper["abstract"]]
     claims = ((paper["name"], sentences(paper["abstract"])[0].rstrip(" .")) for paper in papers)
-    return str(item.gold["summary"]) or " ".join(f"{name} writes: {sentence}." for name, sentence in claims)
+    return item.gold.summary or " ".join(f"{name} writes: {sentence}." for name, sentence in claims)

@@ -12,6 +12,7 @@ from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
+from halu_tasks.scorers.gold import TypeGold
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
@@ -49,7 +50,7 @@ def _typed(rows: Iterable[Row], options: Options, language: str, columns: Mappin
             fields = {field: row[column].strip() for field, column in columns.items()}
             cluster = short_hash(next(iter(fields.values())))
             tags = {"type": kind, "language": language}
-            yield Item(id, cluster, kind, fields=fields, gold={"types": types}, tags=tags)
+            yield Item(id, cluster, kind, fields=fields, gold=TypeGold(types=types), tags=tags)
 
 
 def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Item]:

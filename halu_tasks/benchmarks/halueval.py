@@ -16,6 +16,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.benchmarks.labels import KINDS
 from halu_tasks.scorers.benchmarks.published import CUE
+from halu_tasks.scorers.gold import ExampleGold, SpanGold
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.text.spans import Span, Text
 
@@ -37,11 +38,9 @@ def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
                 short_hash(row["document"].strip()),
                 target,
                 fields={"document": row["document"].strip(), "summary": summary},
-                gold={
-                    "summary": summary,
-                    "explanation": str(row.get(f"explanation{suffix}", "")),
-                    "claims": str(row.get(f"claims{suffix}", "")),
-                },
+                gold=ExampleGold(
+                    explanation=str(row.get(f"explanation{suffix}", "")), claims=str(row.get(f"claims{suffix}", ""))
+                ),
                 tags={"kind": kind},
             )
 
@@ -70,7 +69,7 @@ def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         if LABELS[row["hallucination"]] == NO or not spans:
             continue
         strings = list(dict.fromkeys(text[start:end] for start, end in spans))
-        gold = {"text": text, "spans": [list(span) for span in spans], "strings": strings}
+        gold = SpanGold(text=text, spans=spans, strings=strings)
         yield Item(id, id, "\n".join(strings), fields=shown, gold=gold)
 
 
@@ -113,17 +112,17 @@ def _lines(text: str, start: int, end: int) -> Iterator[Span]:
 # --- replies that need no model -------------------------------------------------------------------
 
 
-def reasoned(item: Item) -> str:
+def reasoned(item: Item[ExampleGold]) -> str:
     """Return the explanation of a worked example, if there is one, then the verdict."""
-    return f"{item.gold['explanation']}\n{CUE}: {item.target}".strip()
+    return f"{item.gold.explanation}\n{CUE}: {item.target}".strip()
 
 
-def checked(item: Item) -> str:
+def checked(item: Item[ExampleGold]) -> str:
     """Return the checked claims of a worked example; without them, the summary as a single claim."""
-    summary = " ".join(str(item.gold["summary"]).split())
-    return str(item.gold["claims"]) or f"Claim: {summary}\nSupported: {NO if item.target == YES else YES}"
+    summary = " ".join(item.fields["summary"].split())
+    return item.gold.claims or f"Claim: {summary}\nSupported: {NO if item.target == YES else YES}"
 
 
-def whole_text(item: Item) -> str:
+def whole_text(item: Item[SpanGold]) -> str:
     """Return the whole answer."""
-    return str(item.gold["text"])
+    return item.gold.text

@@ -15,6 +15,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row
+from halu_tasks.scorers.gold import SpanGold, StringsGold
 
 FACTUAL, CONFABULATED = "True", "False"
 ORDERS = ("original_first", "confabulated_first")
@@ -91,10 +92,9 @@ def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str
             continue
         text, spans = tagged_spans(row["error_spans"])
         strings = [text[start:end] for start, end in spans]
-        gold = {"text": text, "spans": [list(span) for span in spans], "strings": strings}
         same, ending, _ = row["sample_id"].rpartition(f"_{error_type}")
-        if ending and (other_text := texts.get(f"{same}_{other}")) is not None:
-            gold["other_text"] = other_text
+        other_text = texts.get(f"{same}_{other}") if ending else None
+        gold = SpanGold(text=text, spans=spans, strings=strings, other_text=other_text)
         yield _item(row, "\n".join(strings), fields={"question": row["question"], "answer": text}, gold=gold)
 
 
@@ -108,7 +108,7 @@ def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
         masked = "<mask>".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
         originals = originals_of(row)
         fields = {"question": row["question"], "answer": masked, "number_of_masks": str(len(spans))}
-        gold = {"originals": originals, "published_originals": originals_of(row, leftmost=True)}
+        gold = StringsGold(originals=originals, published_originals=originals_of(row, leftmost=True))
         yield _item(row, "\n".join(originals), fields=fields, gold=gold)
 
 
@@ -133,15 +133,15 @@ def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
 # --- replies that need no model -------------------------------------------------------------------
 
 
-def first_sentence(item: Item) -> str:
+def first_sentence(item: Item[SpanGold]) -> str:
     """Return the text up to its first full stop: a span copied without reading."""
-    head, stop, _ = str(item.gold["text"]).partition(". ")
+    head, stop, _ = item.gold.text.partition(". ")
     return head + stop.strip()
 
 
-def first_words(item: Item) -> str:
+def first_words(item: Item[SpanGold]) -> str:
     """Return the first word of the text."""
-    return str(item.gold["text"]).split()[0]
+    return item.gold.text.split()[0]
 
 
 def copied_words(item: Item) -> str:

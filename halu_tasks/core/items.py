@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import cache
 from itertools import zip_longest
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
-SHOWN = "shown"
-"""The entry of an item's gold with the fields that a judge is shown, since items of logs have no fields."""
+from typing_extensions import TypeVar
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
 WORDING = "wording"
 """The tag of an item that names the wording of its prompt, if a run has several."""
 
@@ -16,11 +20,65 @@ OF_ITEM = frozenset({"id", "system", "prompt", "target", "cluster", "tags"})
 """What lm-eval's documents have of every item, beside tags and gold, which cannot have these names."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gold:
+    """What is right about an item beside its target, as its scorer needs it (`scorers.gold`).
+
+    A subclass is a frozen dataclass whose fields JSON can hold: texts, numbers, lists and mappings of these, named
+    tuples and dataclasses.
+
+    Attributes:
+        shown: The fields that a judge is shown, since items of logs have no fields.
+    """
+
+    shown: Mapping[str, str] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert the gold to JSON values by field; fields at their default are left out."""
+        values = ((each, getattr(self, each.name)) for each in fields(self))
+        return {each.name: _json(value) for each, value in values if value != _default(each)}
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Restore a gold from the result of `as_json`; unknown keys are ignored.
+
+        Raises:
+            ValueError: A field is missing, or has another type.
+        """
+        gold: Self = _adapter(cls).validate_python(record)  # type: ignore[arg-type]  # a class is hashable
+        return gold
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+@cache
+def _adapter(gold: type[Any]) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter  # which listings avoid
+
+    return TypeAdapter(gold)
+
+
+def _json(value: Any) -> Any:
+    if is_dataclass(value):
+        return {each.name: _json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _json(each) for key, each in value.items()}
+    return [_json(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+NO_GOLD = Gold()
+G = TypeVar("G", bound=Gold, default=Any)
+
+
 @dataclass(frozen=True, slots=True)
-class Item:
+class Item(Generic[G]):
     """One question to a model, with its prompt once that is rendered.
 
-    Every value is JSON, so that an item can be logged and read back.
+    Every value can be written as JSON, so that an item can be logged and read back.
 
     Attributes:
         id: Unique within the task.
@@ -28,7 +86,7 @@ class Item:
         target: The gold answer: a label, or strings joined by newlines.
         system: The system text; may be empty.
         prompt: The user text; empty before the prompt is rendered.
-        gold: Whatever else the scorer needs, as JSON values with the same keys and types for all items of a task.
+        gold: What else is right about it, a record of one type for all items of a task.
         tags: What results can be split by (type, pattern, language).
         fields: The contents of the prompt by placeholder name.
         explanation: For a worked example, the reasoning that leads to the target; otherwise empty.
@@ -39,7 +97,7 @@ class Item:
     target: str
     system: str = ""
     prompt: str = ""
-    gold: Mapping[str, Any] = field(default_factory=dict)
+    gold: G = NO_GOLD  # type: ignore[assignment]  # of items whose target says all
     tags: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     explanation: str = ""

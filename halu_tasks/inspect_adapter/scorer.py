@@ -91,7 +91,7 @@ async def _score_sample(
     judge = judge_of_run(judged, options) if judged else None
     reader = judge_of_run(reading, options.for_reader, "reader") if reading else None
     id = sample.item_id(state.sample_id)
-    item = Item(id, sample.cluster, "\n".join(target), gold=sample.gold, tags=sample.tags)
+    item = Item(id, sample.cluster, "\n".join(target), gold=task.gold(sample.gold), tags=sample.tags)
     item = with_target(item, (output.metadata or {}).get(TARGET))
 
     async def score_reply(reply: Reply) -> Score:

@@ -292,7 +292,7 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
     metadata = SampleMetadata(
         **reference.as_json(),
         cluster=item.cluster,
-        gold=dict(item.gold),
+        gold=item.gold.as_json(),
         tags=dict(item.tags),
         fields=dict(item.fields),
         weighed=evaluation.asks_for_probability,

@@ -473,7 +473,7 @@ def _document(item: Item) -> dict[str, Any]:
     """Return an item as lm-eval's document, which sample logs show."""
     return {
         **item.tags,
-        **item.gold,
+        **item.gold.as_json(),
         "id": item.id,
         "system": item.system,
         "prompt": item.prompt,

@@ -9,7 +9,7 @@ import json
 import shutil
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
-from halu_tasks.core.items import Item
+from halu_tasks.core.items import Gold, Item
 from halu_tasks.core.options import Options
 from halu_tasks.executors.jobs import Report
 from halu_tasks.judging import COSTS
@@ -57,9 +57,11 @@ class ItemStore:
 
     Args:
         path: The file that `write_items` wrote.
+        gold: Restores the gold of an item from JSON values.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, gold: Callable[[Mapping[str, Any]], Gold]) -> None:
+        self._gold = gold
         self._db = _open(path)
         self.find = lru_cache(_CACHED)(lambda id: self._read("id", json.dumps(id)))
         """Find an item by its id; None if no item has it."""
@@ -76,7 +78,7 @@ class ItemStore:
         if row is None:
             return None
         id, cluster, target, gold, tags, fields = json.loads(row[1])
-        return row[0], Item(id, cluster, target, gold=gold, tags=tags, fields=fields)
+        return row[0], Item(id, cluster, target, gold=self._gold(gold), tags=tags, fields=fields)
 
 
 def write_items(evaluation: Evaluation, path: Path) -> None:
@@ -111,7 +113,7 @@ def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _record_of(item: Item) -> str:
-    return json.dumps([item.id, item.cluster, item.target, item.gold, item.tags, item.fields], default=dict)
+    return json.dumps([item.id, item.cluster, item.target, item.gold.as_json(), item.tags, item.fields], default=dict)
 
 
 # --- records ----------------------------------------------------------------------------------------
@@ -352,7 +354,8 @@ class ScoreParts:
         """
         if not (unfinished := self._unfinished(rank, tasks)):
             return
-        evaluation, items = build(self.task, self.options), ItemStore(self.items)
+        evaluation = build(self.task, self.options)
+        items = ItemStore(self.items, evaluation.task.gold)
         if evaluation.located.sha256 != self.data:
             raise DataError(
                 f"{evaluation.located}: changed while its replies were being scored; start again in another folder"

@@ -49,7 +49,7 @@ from halu_tasks.replies.parts import (
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, named_as, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import SameAnswer, asks_models, prepare_judge, run_warnings
-from halu_tasks.scorers.annotators import ANNOTATORS
+from halu_tasks.scorers.annotators import by_annotator
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
@@ -233,7 +233,7 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
 def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *, keep: bool) -> ScoredFile:
     """Compute the figures of a run whose parts are finished."""
     task = evaluation.task
-    files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items)
+    files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items, task.gold)
     epochs = sorted({epoch for file in files for (epoch,) in query(file, "SELECT DISTINCT epoch FROM replies")})
     missing = 0
     if not run["partial"]:
@@ -308,7 +308,7 @@ def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], bes
     """Return the figures beside people of the items at these places; None if they do not have several annotators."""
     shown = (found[1] for place in places if (found := items.at(place)))
     first = next(shown)
-    return beside.figures(chain([first], shown)) if ANNOTATORS in first.gold else None
+    return beside.figures(chain([first], shown)) if by_annotator(first) else None
 
 
 def _number(file: Path, table: str = "replies") -> int:

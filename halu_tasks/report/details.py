@@ -24,7 +24,8 @@ from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.benchmarks.spans import places, read_marks
 from halu_tasks.scorers.columns import Columns
-from halu_tasks.scorers.kinds import Label, Spans
+from halu_tasks.scorers.gold import SpanGold
+from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
@@ -329,11 +330,10 @@ def titles(prompts: Mapping[str, str]) -> dict[str, str]:
 def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], limit: int) -> dict[str, Any]:
     item = next(iter(replies.values()))[0].item
     parts = {name: cut(getattr(item, name), limit) for name in ("prompt", "system", "target")}
-    marked = isinstance(column.task.rules.answer, Spans) and len(item.gold["text"]) <= _MAX_MARKED
-    gold = item.gold if marked else {}
-    text, left_out = cut(gold["text"], limit) if gold else ("", 0)
-    whole = Text(gold["text"]) if gold else None
-    gold_spans = [(start, end) for start, end in gold.get("spans", ())]
+    gold = item.gold if isinstance(item.gold, SpanGold) and len(item.gold.text) <= _MAX_MARKED else None
+    text, left_out = cut(gold.text, limit) if gold else ("", 0)
+    whole = Text(gold.text) if gold else None
+    gold_spans = [*gold.spans] if gold else []
     other_mode = OTHER_MODE[column.first.scoring]
     shown = []
     for entry, own in replies.items():

@@ -330,7 +330,7 @@ def _item(sample: Mapping[str, Any]) -> Item:
         target=target if isinstance(target, str) else "\n".join(target),
         system=next((_text(turn, sample) for turn in turns if turn["role"] == "system"), ""),
         prompt=_text(turns[-1], sample),
-        gold=metadata.gold,
+        gold=metadata.benchmark_task.gold(metadata.gold),
         tags=metadata.tags,
     )
 

@@ -122,7 +122,7 @@ def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, pr
         if provenance.options.get("probability"):
             return _score_likelihoods(doc, row, task, provenance.scoring)
         score = Score.from_json(json.loads(row["filtered_resps"][0]))
-        return ScoredReply(_item(doc), str(row["resps"][0][0]), score)
+        return ScoredReply(_item(doc, task), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         problem = f"{task.name}: {path.name}:{number} is not a sample that this package scored"
         raise DataError(f"{problem} ({type(error).__name__}: {error})") from None
@@ -133,14 +133,14 @@ def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Tas
     assert task.rules.choices
     (first, reply), (second, _) = row["filtered_resps"]
     probability = probability_of_likelihoods(float(first), float(second))
-    item = _item(doc)
+    item = _item(doc, task)
     if reply in (None, "None"):
         reply = "" if probability is None else task.rules.choices[probability <= 0.5]
     score = task.score(scoring, item, Reply(reply, probability=probability))
     return ScoredReply(item, reply, score if probability is not None else without_probability(score))
 
 
-def _item(doc: Mapping[str, Any]) -> Item:
+def _item(doc: Mapping[str, Any], task: Task) -> Item:
     tags = {name: doc[name] for name in doc["tags"]}
     gold = {key: value for key, value in doc.items() if key not in (OF_ITEM | tags.keys())}
-    return Item(doc["id"], doc["cluster"], doc["target"], doc["system"], doc["prompt"], gold, tags)
+    return Item(doc["id"], doc["cluster"], doc["target"], doc["system"], doc["prompt"], task.gold(gold), tags)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.scorers.annotators import POOL, annotators_alpha, by_annotator, in_mode, pooled
+from halu_tasks.scorers.annotators import annotators_alpha, by_annotator, in_mode, pooled
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
 from halu_tasks.scorers.columns import Columns, Numbers
 from halu_tasks.scorers.metrics import Estimate, as_json, by_cluster
@@ -84,10 +85,9 @@ class OtherAnnotators:
         different: dict[str, Item] = {}
         scored = []
         for who, own in people.items():
-            gold = pooled(item, [one for other, records in people.items() if other != who for one in records], answer)
-            changed = {name: value for name, value in gold.gold.items() if value is not item.gold.get(name)}
+            gold = pooled(item, [one for other, said in people.items() if other != who for one in said], answer)
             # many annotators leave the same gold, against which a reply is scored once
-            gold = different.setdefault(repr((gold.target, gold.tags, changed)), gold)
+            gold = different.setdefault(repr((gold.target, gold.tags, replace(gold.gold, annotators=()))), gold)
             reply = Reply(oracle(in_mode(pooled(item, own, answer), self._mode)))
             scored.append((gold, self._task.score(self._mode, gold, reply)))
         return scored
@@ -185,7 +185,7 @@ class PeopleSums:
         of_all = People(
             estimates,
             annotators_alpha(shared, self._task.rules.answer, self._mode),
-            str(shared[0].gold[POOL]),
+            shared[0].gold.pool,
             len(shared),
             len({who for _, people in known for who in people}),
             tuple(metric.name for metric in compared if metric.name not in estimates),

@@ -15,6 +15,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, render
 from halu_tasks.data.sources import OwnSource
+from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import JudgedText, Spans, Strings
 from halu_tasks.scorers.metrics import Metric, estimates
 from halu_tasks.scorers.score import Score
@@ -128,7 +129,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
         if tag not in known:
             yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
     if isinstance(answer := task.rules.answer, Spans) and answer.categories:
-        named = [name for item in items for name in item.gold.get("categories", ())]
+        named = [name for item in items for name in item.gold.categories or ()]
         if named and not any(named):
             reason = f"categories: no span of {of} has one; a record has it under {', '.join(CATEGORIES)}"
             yield file.fault("answer", reason)
@@ -179,9 +180,11 @@ def _check_quoted(item: Item) -> None:
     Raises:
         ValueError: A string of it is empty, or has white space at its ends, which is taken off replies.
     """
-    text = item.gold.get("text", "")
-    spans = [text[start:end] for start, end in item.gold.get("spans", ())]
-    for string in (*spans, *item.gold.get("originals", ())):
+    if isinstance(item.gold, SpanGold):
+        strings = [item.gold.text[start:end] for start, end in item.gold.spans]
+    else:
+        strings = [*item.gold.originals]
+    for string in strings:
         if not string.strip() or string != string.strip():
             raise ValueError(f"gold {string!r} is empty or has white space at its ends, so no reply can quote it")
 

@@ -15,7 +15,8 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import Located, find_beside
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.scorers.kinds import Label, Spans
+from halu_tasks.scorers.gold import SpanGold, StringsGold
+from halu_tasks.scorers.kinds import Label
 from halu_tasks.tasks.build import build
 from halu_tasks.tasks.registry import registry, tasks_at
 from halu_tasks.tasks.task import Task
@@ -112,8 +113,8 @@ def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
         if isinstance(task.rules.answer, Label):
             labels[item.target] += 1
         else:
-            gold = item.gold.get("spans" if isinstance(task.rules.answer, Spans) else "originals", ())
-            parts += len(gold)
+            parts += len(item.gold.spans) if isinstance(item.gold, SpanGold) else 0
+            parts += len(item.gold.originals) if isinstance(item.gold, StringsGold) else 0
     return {
         "task": task.name,
         "source": task.benchmark,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, Field, StrictStr
 
@@ -18,7 +18,8 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import POOLS, Options
 from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.rows import Row, not_unicode, numbered, require_text, value_at
-from halu_tasks.scorers.annotators import ANNOTATORS, CLASS, CLASSES, GIVEN, POOL, in_mode, pooled, with_marks
+from halu_tasks.scorers.annotators import CLASS, in_mode, pooled, with_marks
+from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, SpanGold, StringsGold
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
 from halu_tasks.tasks.keys import Function, Keys, Mode, one_of, takes
 from halu_tasks.tasks.keys import Strings as StringList
@@ -283,30 +284,31 @@ class GoldKeys(Keys):
             ValueError: A field is missing or wrong; the message names it.
         """
         target = self._label(value_at(row, self.target), self.target, answer) if self.target else ""
-        gold: dict[str, Any] = {}
         if isinstance(answer, Strings):
             value = of_cell(value_at(row, str(self.target)))
             originals = list(map(_text, value)) if isinstance(value, list) else [target]
-            return Item("", "", target, gold={"originals": originals})
+            return Item("", "", target, gold=StringsGold(originals=originals))
+        pool = options.pool or self.pool if self.annotators else ""
+        item: Item = Item("", "", "")
         if isinstance(answer, Spans):
             name = self.text or ("text" if "text" in fields or len(fields) != 1 else next(iter(fields)))
             if name not in fields:
                 raise ValueError(f"gold: text: {name!r} is not among the fields; they are {', '.join(fields)}")
-            gold["text"] = fields[name]
-        if self.annotators:
-            pool = options.pool or self.pool
-            gold |= {ANNOTATORS: self._records(row, gold, answer, pool), POOL: pool}
-        gold |= {CLASSES: self.classes} if self.classes else {}
-        item = Item("", "", "", gold=gold)
+            marked = self._marked(row, fields[name], answer) if self.annotators else []
+            item = replace(item, gold=SpanGold(text=fields[name], annotators=marked, pool=pool))
+        elif isinstance(answer, Label):
+            labelled = self._labelled(row, answer, pool) if self.annotators else []
+            classes = cast("dict[str, Mapping[str, str]]", self.classes) or None
+            item = replace(item, gold=LabelGold(annotators=labelled, pool=pool, classes=classes))
         if self.spans and isinstance(answer, Spans):
             value = value_at(row, self.spans)
             if self.tokens:
-                marks = flagged(gold["text"], value_at(row, self.tokens), value)
+                marks = flagged(item.gold.text, value_at(row, self.tokens), value)
             else:
-                marks = self._marks(value, self.spans, gold, answer)
+                marks = self._marks(value, self.spans, item.gold.text, answer)
             item = with_marks(item, marks, answer)
         elif self.annotators and not target:
-            item = pooled(item, gold[ANNOTATORS], answer)
+            item = pooled(item, item.gold.annotators, answer)
         label = target or item.target or (self.annotators and self.annotators.none) or ""
         if self.classes and label not in self.classes:
             raise ValueError(
@@ -333,9 +335,9 @@ class GoldKeys(Keys):
         texts = [*map(_text, value or [""])] if isinstance(value, list) else [_text(value)]
         return all(self.labels.get(text, text) is None for text in texts)
 
-    def _marks(self, value: Any, path: str, gold: Mapping[str, Any], answer: Spans) -> list[Mark]:
+    def _marks(self, value: Any, path: str, text: str, answer: Spans) -> list[Mark]:
         """Return the marks that a value gives in one of the ways of `spans`."""
-        text, value = gold["text"], of_cell(value)
+        value = of_cell(value)
         marks: list[Mark] | None = None
         if value is None:
             raise ValueError(f"field {path!r} is null; write [] where nothing is marked, or leave the row out")
@@ -351,37 +353,50 @@ class GoldKeys(Keys):
             raise ValueError(f"field {path!r} has no spans of the text (a list of [start, end], records or strings)")
         return marks
 
-    def _records(self, row: Row, gold: Mapping[str, Any], answer: AnswerKind, pool: str) -> list[dict[str, Any]]:
-        """Return what each annotator says, one record for each annotation, or for the marks of each annotator."""
+    def _annotations(self, row: Row, answer: AnswerKind) -> Iterator[tuple[str, Any]]:
+        """Yield each annotator with the labels or spans that the row has of them, once for each annotation."""
+        assert self.annotators
         keys = self.annotators
-        assert keys
-        given, of_spans = of_cell(value_at(row, keys.field)), isinstance(answer, Spans)
+        given = of_cell(value_at(row, keys.field))
         if not isinstance(given, dict | list):
             raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
-        pairs = [*given.items()] if isinstance(given, dict) else []
-        for one in filter(_is_finished, given if isinstance(given, list) else ()):
+        if isinstance(given, dict):
+            yield from given.items()
+            return
+        for one in filter(_is_finished, given):
             if None in self.labels.values() and self._left_out(value_at(one, keys.label)):
                 continue
-            said = keys.spans(one, labels=bool(_known(answer))) if of_spans else value_at(one, keys.label)
-            pairs.append((text_at(one, keys.by), said))
-        if not isinstance(answer, Spans):
-            labels = [self._label(value, keys.field, answer) if value or value == [] else "" for _, value in pairs]
-            if unknown := {*labels} - {*self._known(answer), ""}:
-                raise ValueError(f"field {keys.field!r}: {min(unknown)!r} is not among the labels of the answer")
-            records = [{"by": by, "label": label} for (by, _), label in zip(pairs, labels, strict=True)]
-            if pool != "distinct":
-                return records
-            values = [value if isinstance(value, list) else [value] for _, value in pairs]
-            texts = [dict.fromkeys(map(_text, value or ())) for value in values]
-            said = [[[text, self._label_of(text, keys.field)] for text in each] for each in texts]
-            return [record | {GIVEN: each} for record, each in zip(records, said, strict=True)]
+            is_label = isinstance(answer, Label)
+            yield (
+                text_at(one, keys.by),
+                value_at(one, keys.label) if is_label else keys.spans(one, labels=bool(_known(answer))),
+            )
+
+    def _labelled(self, row: Row, answer: Label, pool: str) -> list[LabelAnnotation]:
+        """Return the label of each annotation."""
+        assert self.annotators
+        keys = self.annotators
+        annotations = []
+        for by, value in self._annotations(row, answer):
+            label = self._label(value, keys.field, answer) if value or value == [] else ""
+            if label and label not in self._known(answer):
+                raise ValueError(f"field {keys.field!r}: {label!r} is not among the labels of the answer")
+            texts = dict.fromkeys(map(_text, value if isinstance(value, list) else [value]))
+            values = [(text, self._label_of(text, keys.field)) for text in texts if value and pool == "distinct"]
+            annotations.append(LabelAnnotation(by, label, tuple(values)))
+        return annotations
+
+    def _marked(self, row: Row, text: str, answer: Spans) -> list[SpanAnnotation]:
+        """Return the marks of each annotator."""
+        assert self.annotators
+        keys = self.annotators
         people: dict[str, list[Mark]] = {}
-        for by, value in pairs:
+        for by, value in self._annotations(row, answer):
             if value is not None:
-                people.setdefault(by, []).extend(self._marks(value, keys.field, gold, answer))
-        if not people and (isinstance(given, dict) or "." in keys.start):
+                people.setdefault(by, []).extend(self._marks(value, keys.field, text, answer))
+        if not people and (isinstance(of_cell(value_at(row, keys.field)), dict) or "." in keys.start):
             raise ValueError(f"field {keys.field!r} has no annotator; leave out rows that nobody has marked")
-        return [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
+        return [SpanAnnotation(by, tuple(marks)) for by, marks in people.items()]
 
 
 def _is_finished(record: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import OF_ITEM, SHOWN, Item, Reply
+from halu_tasks.core.items import OF_ITEM, Gold, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
 from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
@@ -198,7 +198,7 @@ class Task:
             return items
         # items of logs have no fields
         return (
-            replace(item, gold={**item.gold, SHOWN: {name: item.fields[name] for name in judged}}) for item in items
+            replace(item, gold=replace(item.gold, shown={name: item.fields[name] for name in judged})) for item in items
         )
 
     @cached_property
@@ -285,6 +285,14 @@ class Task:
         except ValueError as error:
             raise self.file.fault("judge", f"prompt: {error}") from None
         return tuple(name for name in fields if name in used)
+
+    def gold(self, record: Mapping[str, Any]) -> Gold:
+        """Restore the gold of an item from JSON values, as logs have it.
+
+        Raises:
+            ValueError: It is not that of an item of this task.
+        """
+        return (self.scoring["strict"].gold or self.rules.answer.gold).from_json(record)
 
     @property
     def headline(self) -> str:

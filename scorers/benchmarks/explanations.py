@@ -21,6 +21,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
+from halu_tasks.scorers.gold import ExplanationGold
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.fields import structured_reply
 from halu_tasks.scorers.reading.question import only_declines
@@ -223,26 +224,26 @@ def read(reply: str) -> tuple[Answer[str], str]:
     return factual(reply), explanation_of(str(structured_reply(text).get("explanation", text)))
 
 
-def score_factchd(item: Item, reply: str, verdicts: object = None) -> Score:
+def score_factchd(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> Score:
     """Score a reply in `strict`: an unparsed one is worth nothing, its explanation included."""
     answer, explanation = read(reply)
-    found = matches(explanation, explanation_of(str(item.gold["reason"])))
+    found = matches(explanation, explanation_of(item.gold.reason))
     if answer.value is None:
         found = {part: None if match is None else 0.0 for part, match in found.items()}
-    return score_label(item, answer, _measurements(found, item.gold["alpha"]))
+    return score_label(item, answer, _measurements(found, item.gold.alpha))
 
 
-def score_factchd_published(item: Item, reply: str, verdicts: object = None) -> Score:
+def score_factchd_published(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> Score:
     """Score a reply as the authors' evaluator does, but for its stemmer and its rounding.
 
     A reply without a label keeps the score of its explanation, and is no true or false positive or negative.
     """
-    cleaned, gold = (published.published_clean(text) for text in (reply[:_LONGEST], str(item.gold["reason"])))
+    cleaned, gold = (published.published_clean(text) for text in (reply[:_LONGEST], item.gold.reason))
     label = published.published_label(cleaned)
     found = matches(published.published_explanation(cleaned), published.published_explanation(gold))
     found = {part: match or 0.0 for part, match in found.items()}
     answer = Answer(label, "" if label else "does not begin with a label")
-    return score_label(item, answer, _measurements(found, item.gold["alpha"], published=True))
+    return score_label(item, answer, _measurements(found, item.gold.alpha, published=True))
 
 
 def factchd_scorer(published: bool = False) -> TaskScorer:
@@ -265,4 +266,5 @@ def factchd_scorer(published: bool = False) -> TaskScorer:
         *_EXPMATCH,
         *probability_metrics(NON_FACTUAL),
     )
-    return TaskScorer(score_factchd_published if published else score_factchd, metrics)
+    score = score_factchd_published if published else score_factchd
+    return TaskScorer(score, metrics, gold=ExplanationGold)

@@ -19,12 +19,13 @@ from typing import Any
 
 from rapidfuzz import fuzz
 
-from halu_tasks.core.items import SHOWN, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import JinjaText, fill, placeholders, prompt_for
 from halu_tasks.scorers.answer import UNPARSED, Answer
 from halu_tasks.scorers.benchmarks.labels import ACC, RATE
-from halu_tasks.scorers.citations import Cited, Paper, cited, references
+from halu_tasks.scorers.citations import Cited, cited, references
 from halu_tasks.scorers.columns import Column
+from halu_tasks.scorers.gold import AnswerGold, Paper, SummaryGold
 from halu_tasks.scorers.judge import (
     CONFLICT,
     CONSISTENT,
@@ -68,12 +69,12 @@ def _text_of(reply: str) -> str:
 # --- open answers -----------------------------------------------------------------------------------------
 
 
-def open_questions(item: Item, reply: str, longest: int) -> list[Question]:
+def open_questions(item: Item[AnswerGold], reply: str, longest: int) -> list[Question]:
     """Return the one question that a judge is asked about an open answer; none if the reply is blank."""
     text = _text_of(reply)
     if not text:
         return []
-    question, correct = (str(item.gold[key]) for key in ("question", "correct_answer"))
+    question, correct = item.gold.question, item.gold.correct_answer
     shown, left_out = excerpt(text, longest)
     fields = {"question": fence(question), "correct_answer": fence(correct), "output": fence(shown)}
     return [Question(fields, left_out=left_out)]
@@ -89,7 +90,7 @@ OPEN_ANSWER = JudgeSpec(
 )
 
 
-def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+def score_open(item: Item[AnswerGold], reply: str, verdicts: Sequence[str] | None) -> Score:
     """Score an open answer by the judge's verdict.
 
     A reply without an answer (blank, or with a reasoning block that is never closed) is unparsed; if there is a judge,
@@ -102,7 +103,7 @@ def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
             the score has no measurement `hallucinated`.
     """
     text = _text_of(reply)
-    to_correct, to_hallucinated = (fuzz.ratio(text, str(item.gold[key])) for key in ("correct_answer", "halu_answer"))
+    to_correct, to_hallucinated = (fuzz.ratio(text, own) for own in (item.gold.correct_answer, item.gold.halu_answer))
     measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
     if verdicts is not None:
         measurements["judge_failed"] = float(FAILED in verdicts)
@@ -134,7 +135,7 @@ def open_scorer() -> TaskScorer:
         mean("closer_to_correct", "closer_to_correct", closer),
         share_unparsed(),
     )
-    return TaskScorer(score_open, metrics)
+    return TaskScorer(score_open, metrics, gold=AnswerGold)
 
 
 # --- what a task file asks ---------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     form = fill(prompt_for("own", "judge")["user"], {"labels": listed})
 
     def questions(item: Item, reply: str, longest: int) -> list[Question]:
-        text, shown = _text_of(reply), {**item.fields, **item.gold.get(SHOWN, {}), TARGET: item.target}
+        text, shown = _text_of(reply), {**item.fields, **item.gold.shown, TARGET: item.target}
         fields = {name: fence(str(shown[name])) for name in sorted(placeholders(asked)) if name in shown}
         part, left_out = excerpt(text, longest)
         return [Question({**fields, REPLY: fence(part)}, left_out=left_out)] if text else []
@@ -240,10 +241,10 @@ def shown(papers: Sequence[Paper]) -> str:
     )
 
 
-def summary_questions(item: Item, reply: str, longest: int) -> list[Question]:
+def summary_questions(item: Item[SummaryGold], reply: str, longest: int) -> list[Question]:
     """Return the judge's questions, one for each sentence that cites papers of the list."""
     summary, questions = summary_of(reply), []
-    for claim in cited_sentences(summary, item.gold["papers"])[0] if summary else ():
+    for claim in cited_sentences(summary, item.gold.papers)[0] if summary else ():
         if claim.papers:
             part, left_out = excerpt(claim.sentence, longest)
             fields = {"papers": shown(claim.papers), "claim": fence(part)}
@@ -264,7 +265,7 @@ SUMMARY = JudgeSpec(
 """In the paper, people confirm two thirds of the reported hallucinations (section 3.4)."""
 
 
-def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] | None) -> Score:
     """Score a summary by the judge's verdicts on its sentences.
 
     A sentence on which the judge failed does not count as a hallucination, but is counted in `failed`.
@@ -276,7 +277,7 @@ def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Sco
             about hallucinations.
     """
     summary = summary_of(reply)
-    claims, sentence_count = cited_sentences(summary, item.gold["papers"]) if summary else ([], 0)
+    claims, sentence_count = cited_sentences(summary, item.gold.papers) if summary else ([], 0)
     judged = [claim for claim in claims if claim.papers]
     counts: dict[str, float] = {
         "sentences": sentence_count,
@@ -293,7 +294,7 @@ def score_summary(item: Item, reply: str, verdicts: Sequence[str] | None) -> Sco
             "failed": sum(verdict == FAILED for verdict in verdicts),
             "hallucinations": wrong,
             "any": wrong > 0,
-            "factor": item.gold["adjustment"],
+            "factor": item.gold.adjustment,
         }
     answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, answer_text(reply)[1] or "empty")
     return Score.of(item, answer, {name: float(count) for name, count in counts.items()})
@@ -354,4 +355,4 @@ def fave_scorer() -> TaskScorer:
         _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
         share_unparsed(),
     )
-    return TaskScorer(score_summary, metrics)
+    return TaskScorer(score_summary, metrics, gold=SummaryGold)

@@ -31,6 +31,7 @@ from halu_tasks.scorers.classification import (
     score_label,
 )
 from halu_tasks.scorers.columns import Column, Columns
+from halu_tasks.scorers.gold import TypeGold
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.clauses import Clause
@@ -303,17 +304,17 @@ def balanced_error_rate(false_negative: Column, false_positive: Column) -> Terms
 # --- types of errors (HalluVerse25, section 5) ------------------------------------------------------------
 
 
-def _type_of(item: Item, reply: str) -> Answer[str]:
+def _type_of(item: Item[TypeGold], reply: str) -> Answer[str]:
     """Read the type of error that a reply names; `none` is no answer unless the item's question offers it."""
     answer = error_type(reply)
-    if answer.value == NONE and NONE not in item.gold["types"]:
+    if answer.value == NONE and NONE not in item.gold.types:
         return Answer(None, "names no type")
     return answer
 
 
-def _type_alone(item: Item, reply: str) -> Answer[str]:
+def _type_alone(item: Item[TypeGold], reply: str) -> Answer[str]:
     word = reply.strip().casefold()
-    return Answer(word) if word in item.gold["types"] else Answer(None, "not one class alone")
+    return Answer(word) if word in item.gold.types else Answer(None, "not one class alone")
 
 
 def _is_or_lacks(columns: Columns, name: str) -> Column:
@@ -345,9 +346,9 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
     """
     read = _type_alone if alone else _type_of
 
-    def score(item: Item, reply: str, verdicts: object) -> Score:
+    def score(item: Item[TypeGold], reply: str, verdicts: object) -> Score:
         answer = read(item, reply)
-        return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold["types"]})
+        return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold.types})
 
     f1 = macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False)
     # a type that a question does not offer, such as `none`, needs no items with it
@@ -358,7 +359,7 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
         *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
         share_unparsed(),
     )
-    return TaskScorer(score, metrics)
+    return TaskScorer(score, metrics, gold=TypeGold)
 
 
 # --- checked claims (Factored Verification, section 2.2) --------------------------------------------------

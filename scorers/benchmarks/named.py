@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.items import Item
+from halu_tasks.core.items import NO_GOLD, Gold, Item
+from halu_tasks.scorers.gold import SpanGold, StringsGold, TypeGold
 from halu_tasks.scorers.kinds import check_spans
 from halu_tasks.scorers.metrics import Metric, outcome_shares
 from halu_tasks.scorers.reading.questions import NONE, TYPES
@@ -95,7 +96,7 @@ class NamedScorer:
             raise sample.error(f"{sample.place} lacks {name!r}, which {self.name} needs; it has: {present}")
         return sample.fields[name]
 
-    def _gold(self, sample: UserSample) -> tuple[str, dict[str, Any], dict[str, str]]:
+    def _gold(self, sample: UserSample) -> tuple[str, Gold, dict[str, str]]:
         """Return the target, gold and tags of a sample's item."""
         strings, target = list(sample.target), "\n".join(sample.target)
         if self.name == "iou":
@@ -106,15 +107,15 @@ class NamedScorer:
                 names = " and ".join(repr(self.fields.get(name, name)) for name in ("text", "spans"))
                 raise sample.error(f"{sample.place} {names}: {error}") from None
             strings = [text[start:end] for start, end in spans]
-            return "\n".join(strings), {"text": text, "spans": list(spans), "strings": strings}, {}
+            return "\n".join(strings), SpanGold(text=text, spans=[*map(tuple, spans)], strings=strings), {}
         if self.name == "exact_match":
             if not strings or not all(string.strip() for string in strings):
                 raise sample.error(f"target is {strings}, expected one or more strings that are not empty")
-            return target, {"originals": strings}, {}
+            return target, StringsGold(originals=strings), {}
         if self.name == "expmatch":
             if len(strings) != 1 or not any(char.isalnum() for char in target):
                 raise sample.error(f"target is {strings}, expected the reference explanation")
-            return target, {}, {}
+            return target, NO_GOLD, {}
         if self.name == "error_type":
             labels, hint = [kind for kind in TYPES if kind != NONE or self.none_allowed], ""
             target = target.strip().lower()
@@ -124,7 +125,7 @@ class NamedScorer:
             labels, hint = list(self.arguments["labels"]), " (argument labels)"
         if len(strings) != 1 or target not in labels:
             raise sample.error(f"target is {target!r}, expected {', '.join(labels[:-1])} or {labels[-1]}{hint}")
-        return target, {"types": labels}, {"type": target} if self.name == "error_type" else {}
+        return target, *((TypeGold(types=labels), {"type": target}) if self.name == "error_type" else (NO_GOLD, {}))
 
 
 def metrics_of(name: str, arguments: Mapping[str, Any]) -> tuple[Metric, ...]:

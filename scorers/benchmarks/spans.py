@@ -16,6 +16,7 @@ import numpy as np
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
@@ -289,21 +290,21 @@ def psiloqa_scorer() -> TaskScorer:
 def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
     """Create a scorer with `iou`, another metric and `acc`, each the mean over texts of a figure."""
 
-    def score(item: Item, reply: str, verdicts: object) -> Score:
-        text, spans = item.gold["text"], item.gold["spans"]
-        gold = [Mark(**mark) for mark in item.gold.get("degrees", ())] or [Mark(*span) for span in spans]
-        found = read_marks(reply, text, [(start, end) for start, end in spans], "passage", records=True)
+    def score(item: Item[SpanGold], reply: str, verdicts: object) -> Score:
+        text, spans = item.gold.text, item.gold.spans
+        gold = item.gold.degrees or [Mark(*span) for span in spans]
+        found = read_marks(reply, text, spans, "passage", records=True)
         hard, by_hard, soft, by_soft = (
             series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], found.hard, gold, found.soft)
         )
         figures = {
             "iou": soft_iou(np.ceil(hard), np.ceil(by_hard), found.extra),
             metric.name: figure(soft, by_soft, published=True),
-            "acc": recall(found, item.gold["strings"]),
+            "acc": recall(found, item.gold.strings),
         }
         answered = float(found.answer.value is not None)
         measurements = {name: value * answered for name, value in figures.items()}
-        return Score.of(item, found.answer, measurements, list(item.gold["strings"]))
+        return Score.of(item, found.answer, measurements, list(item.gold.strings))
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
     acc = mean("acc", "acc", "mean share of the gold strings that are returned")

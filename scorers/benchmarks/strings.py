@@ -23,13 +23,13 @@ from halu_tasks.scorers.benchmarks.spans import (
 )
 from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
+from halu_tasks.scorers.gold import SpanGold, StringsGold
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.folding import normalise
-from halu_tasks.text.marks import Mark
 from halu_tasks.text.spans import char_counts
 
 Returns = Literal["sentence", "entities", "passages"]
@@ -40,7 +40,7 @@ _UNITS: dict[Returns, Unit] = {"sentence": "sentence", "entities": "entity", "pa
 
 
 def score_passages(
-    item: Item, reply: str, unit: Unit, categories: Mapping[str, str] | None = None, *, degrees: bool = False
+    item: Item[SpanGold], reply: str, unit: Unit, categories: Mapping[str, str] | None = None, *, degrees: bool = False
 ) -> Score:
     """Score what a reply returns of a text: each `entity`, one `sentence`, or each `passage` of any length.
 
@@ -58,22 +58,22 @@ def score_passages(
     `categories` numbers of characters by category.
 
     Args:
-        item: An item whose gold has the `text` shown to the model, the `spans` and their `strings`, and their
-            `categories` and `degrees` where these are scored (`gold_of_marks`).
+        item: An item with the text shown to the model, its spans, and their categories and degrees where these are
+            scored.
         reply: The reply.
         unit: What the model was asked for.
         categories: The names that metrics use for the categories.
         degrees: Whether the gold has degrees.
     """
-    text, gold = item.gold["text"], [(int(start), int(end)) for start, end in item.gold["spans"]]
+    text, gold = item.gold.text, item.gold.spans
     found = read_marks(reply, text, gold, unit, [*(categories or ())], records=bool(categories) or degrees)
     answer, returned, unplaced = found.answer, found.spans.keys(), found.unplaced
     counts = char_counts(gold, [span for spans in found.spans.values() for span in spans], found.extra)
-    gold_strings = {normalise(string) for string in item.gold["strings"]}
+    gold_strings = {normalise(string) for string in item.gold.strings}
     answered = answer.value is not None
     measurements = {
         "iou": counts.iou if answered else 0.0,
-        "acc": recall(found, item.gold["strings"]) if answered else 0.0,
+        "acc": recall(found, item.gold.strings) if answered else 0.0,
         "exact": float(answered and gold_strings == returned),
         "strings": float(len(returned)),
         "unplaced": float(len(unplaced)),
@@ -83,7 +83,7 @@ def score_passages(
         "text_chars": float(len(text)),
     }
     if degrees:
-        by_gold = series([Mark(**mark) for mark in item.gold["degrees"]], len(text))
+        by_gold = series(item.gold.degrees or (), len(text))
         by_reply = series(found.soft, len(text))
         measurements["soft_iou"] = soft_iou(by_gold, by_reply, found.extra) if answered else 0.0
         measurements["cor"] = correlation(by_gold, by_reply) if answered and (found.soft or not unplaced) else 0.0
@@ -92,16 +92,16 @@ def score_passages(
         measurements |= {name: float(count) for name, count in _by_category(item, found, categories).items()}
     if unplaced and not answer.reason:
         answer = answer._replace(reason=f"{len(unplaced)} of {len(returned)} strings not in the text")
-    return Score.of(item, answer, measurements, list(item.gold["strings"]))
+    return Score.of(item, answer, measurements, list(item.gold.strings))
 
 
-def _by_category(item: Item, found: Marked, categories: Mapping[str, str]) -> Counter[str]:
+def _by_category(item: Item[SpanGold], found: Marked, categories: Mapping[str, str]) -> Counter[str]:
     """Count the gold characters of each category, those that are marked, and those marked with their category."""
     marked: dict[int, set[str]] = {}
     for at, category in ((at, mark.category) for mark in found.hard for at in range(mark.start, mark.end)):
         marked.setdefault(at, set()).add(category)
     counts: Counter[str] = Counter()
-    for span, category in zip(item.gold["spans"], item.gold["categories"], strict=True):
+    for span, category in zip(item.gold.spans, item.gold.categories or (), strict=True):
         if category in categories:
             shared = [marked[at] for at in range(*span) if at in marked]
             counts[f"gold_chars_{categories[category]}"] += span[1] - span[0]
@@ -111,19 +111,20 @@ def _by_category(item: Item, found: Marked, categories: Mapping[str, str]) -> Co
     return counts
 
 
-def score_passages_published(item: Item, reply: str, unit: Unit) -> Score:
+def score_passages_published(item: Item[SpanGold], reply: str, unit: Unit) -> Score:
     """Score entities or a sentence as the authors' evaluation does.
 
     `acc` is the recall of raw strings, or their equality for a sentence; `iou` is that of their first occurrences.
     """
-    gold = list(item.gold["strings"])
+    gold = list(item.gold.strings)
     if unit == "entity":
         returned = authors.entities(reply)
         acc = authors.set_recall(gold, returned)
     else:
         returned = [authors.sentence(reply)]
         acc = float(returned[0] == gold[0])
-    ious = [authors.iou(item.gold[name], gold, returned) for name in ("text", "other_text") if name in item.gold]
+    texts = (item.gold.text, item.gold.other_text)
+    ious = [authors.iou(text, gold, returned) for text in texts if text is not None]
     measurements = {
         "acc": acc,
         "iou": ious[0],
@@ -242,7 +243,7 @@ def iou_scorer(
 _FUZZY = 90.0
 
 
-def score_replacements(item: Item, reply: str, verdicts: object = None) -> Score:
+def score_replacements(item: Item[StringsGold], reply: str, verdicts: object = None) -> Score:
     """Score the replacements in a reply, in order, against the gold's `originals`.
 
     Replacements beyond the number of masks are ignored, and missing ones are wrong. Strings are compared after
@@ -252,7 +253,7 @@ def score_replacements(item: Item, reply: str, verdicts: object = None) -> Score
     `em_fuzzy`, whether every replacement reaches a rapidfuzz ratio of 90; and `acc`, which is `em_mask` under the name
     by which the paper averages it with the other tasks.
     """
-    originals = [normalise(original) for original in item.gold["originals"]]
+    originals = [normalise(original) for original in item.gold.originals]
     answer = replacements(reply, len(originals))
     returned = [normalise(string) for string in (answer.value or [])[: len(originals)]]
     pairs = list(zip(returned + [""] * (len(originals) - len(returned)), originals, strict=True))
@@ -262,13 +263,13 @@ def score_replacements(item: Item, reply: str, verdicts: object = None) -> Score
     measurements = {"acc": em_mask, "em": float(all(right)), "em_mask": em_mask, "em_fuzzy": float(all(near))}
     if len(returned) < len(originals) and not answer.reason:
         answer = answer._replace(reason=f"{len(returned)} of {len(originals)} replacements")
-    return Score.of(item, answer, measurements, list(item.gold["originals"]))
+    return Score.of(item, answer, measurements, list(item.gold.originals))
 
 
-def score_replacements_published(item: Item, reply: str, verdicts: object = None) -> Score:
+def score_replacements_published(item: Item[StringsGold], reply: str, verdicts: object = None) -> Score:
     """Score the replacements as the authors' evaluation does: the recall of raw strings, called exact match there."""
     returned = authors.replacements(reply)
-    gold = list(item.gold["published_originals"])
+    gold = list(item.gold.published_originals)
     em = authors.set_recall(gold, returned)
     answer = Answer(returned) if returned else Answer[list[str]](None, "no string")
     return Score.of(item, answer, {"acc": em, "em": em}, gold)
