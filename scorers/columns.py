@@ -15,6 +15,8 @@ Column = npt.NDArray[Any]
 Numbers = npt.NDArray[np.int64]
 
 FIELDS = ("answer", "target", "outcome")
+PLACES = ("part", "row")
+SCORE = "score"
 TAG = "tag_"
 """What the names of columns with tags begin with."""
 
@@ -96,6 +98,13 @@ class Columns:
         return Columns(lambda name: self[name][kept], self.cluster[kept], self.clusters)
 
 
+def columns_of(facts: Iterable[str]) -> set[str]:
+    """Return the names of the columns of scores with some facts, but for those of tags."""
+    from halu_tasks.scorers.statistics.calibration import FACT, MISSING  # imports this
+
+    return {*FIELDS, *PLACES, SCORE, *facts, FACT, MISSING}
+
+
 def by_cluster(scores: Iterable[Score]) -> Columns:
     """Make the columns of scores with their clusters, which are numbered in order of first appearance."""
     scores = list(scores)
@@ -105,7 +114,7 @@ def by_cluster(scores: Iterable[Score]) -> Columns:
 
 
 def _column(scores: Sequence[Score], name: str, cluster: Numbers) -> npt.NDArray[Any]:
-    if name == "score":
+    if name == SCORE:
         return _objects(scores)
     if name in FIELDS:
         return _objects([getattr(score, name) for score in scores])

@@ -29,7 +29,8 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -148,6 +149,20 @@ class Metric:
         rests_on, fewest = (int(of_classes.min()), FEWEST) if len(of_classes) else (clusters, 2)
         return (rests_on, bounds) if bounds and rests_on >= fewest else None
 
+    def reads(self) -> set[str]:
+        """Return the names of all columns that the metric reads but for tags, those of its classes included."""
+        columns = Columns.of([])
+        with np.errstate(all="ignore"):
+            self.terms(columns)
+            self.classes(columns)
+        return {name for name in columns.names if not name.startswith(TAG)}
+
+    @property
+    def place(self) -> str:
+        """Where the function of the metric is defined, as `file:line`."""
+        code = inspect.unwrap(self.terms).__code__
+        return f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
     @property
     def tags(self) -> set[str]:
         """The tags that the metric reads."""
@@ -231,7 +246,12 @@ def summary_of(function: Callable[..., object]) -> str:
 def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:
     """Make a function of columns of one whose parameters name them."""
     names = list(inspect.signature(function).parameters)
-    return lambda columns: function(*(columns[name] for name in names))
+
+    @wraps(function)
+    def read(columns: Columns) -> _T:
+        return function(*(columns[name] for name in names))
+
+    return read
 
 
 # --- estimates -----------------------------------------------------------------------------------------

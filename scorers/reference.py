@@ -90,6 +90,15 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
+FACTS = (
+    *("verdicts", "verdicts_read", "verdicts_positive"),
+    *("labels", "label_weight", "label_positive", "labelled_positive", "both_positive"),
+    *("reference", "reference_weight"),
+    *(f"assumed_{rate}_{end}" for rate in ("sensitivity", "specificity") for end in ("low", "high")),
+)
+"""The measurements that `with_known_error` adds."""
+
+
 def with_known_error(
     score: Score, judged: JudgeSpec, reference: ReferenceLabels | None, assumed: Assumption | None
 ) -> Score:

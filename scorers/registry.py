@@ -7,7 +7,7 @@ given in the task file and returns a `TaskScorer`, which scores replies and list
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -71,12 +71,14 @@ class TaskScorer:
     Attributes:
         score: The function that scores one reply.
         metrics: All metrics of the scores.
+        facts: The names of all measurements that a score may have, which metrics may read.
         gold: The type of items' gold; None for that of the kind of answer.
         reference_replies: What fixed replies would score, for comparison.
     """
 
     score: ScoreReply
     metrics: tuple[Metric, ...]
+    facts: Collection[str]
     gold: type[Gold] | None = field(default=None, kw_only=True)
     reference_replies: ReferenceReplies = field(default_factory=dict)
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 WORDING = "wording"
 """The tag of an item that names the wording of its prompt, if a run has several."""
 
+PART = "part"
+"""The tag of an item that names its part of the data under the option `split`."""
+
 OF_ITEM = frozenset({"id", "system", "prompt", "target", "cluster", "tags"})
 """What lm-eval's documents have of every item, beside tags and gold, which cannot have these names."""
 

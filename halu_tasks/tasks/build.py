@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
-from halu_tasks.core.items import WORDING, Example, Item
+from halu_tasks.core.items import PART, WORDING, Example, Item
 from halu_tasks.core.options import JUDGE_SETTINGS, Options
 from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, system_in_user
 from halu_tasks.data.locate import Located
@@ -326,7 +326,7 @@ def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
     if options.split == "all":
         yield from items
         return
-    from halu_tasks.scorers.statistics.calibration import PART, TEST, TRAIN  # imports numpy, which listings avoid
+    from halu_tasks.scorers.statistics.calibration import TEST, TRAIN  # imports numpy, which listings avoid
 
     held = list(items)
     drawn = sorted({item.cluster for item in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))

@@ -230,7 +230,7 @@ class Scoring(Keys):
         reported.
         """
         usual, headline = _USUAL[self.answer_keys.kind]
-        scorers = {mode: self._scorer(mode, self.scorer.get(mode) or usual) for mode in MODES}
+        scorers = self._with_own_metrics({mode: self._scorer(mode, self.scorer.get(mode) or usual) for mode in MODES})
         of_any_mode = {metric.name: metric for mode in reversed(MODES) for metric in scorers[mode].metrics}
         entries = self.metric_list or tuple(
             MetricKeys(metric=name) for name in sorted(of_any_mode, key=lambda name: name != headline)
@@ -242,13 +242,12 @@ class Scoring(Keys):
         return {mode: replace(each, metrics=self._reported(mode, each, entries)) for mode, each in scorers.items()}
 
     def _scorer(self, mode: str, spec: Any) -> TaskScorer:
-        """Make the scorer of a mode, with the metrics of one's own.
+        """Make the scorer of a mode.
 
         Its arguments `reading` and `labels`, if not given, are those of the answer or the judge.
         """
         arguments: dict[str, Any] = {}
         usual = {"labels": self.judge.labels} if self.judge else self.answer.scorer_arguments()
-        own = [entry.metric for entry in self.metric_list if entry.metric != entry.name]
         try:
             if isinstance(spec, dict):
                 arguments = {str(name): load_object(value) for name, value in spec.items() if name != "name"}
@@ -262,9 +261,44 @@ class Scoring(Keys):
         counted = self.judge.measurement if self.judge else ""
         if counted and not any(counted in metric.columns for metric in scorer.metrics):
             raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use judged")
-        if known := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
-            raise KeyFault("metric_list", f"the scorer has a metric {min(known)!r}; give yours another name")
-        return replace(scorer, metrics=(*scorer.metrics, *own)) if own else scorer
+        if not isinstance(spec, str):
+            self._check_columns("scorer", scorer.metrics, scorer.facts)
+        return scorer
+
+    def _with_own_metrics(self, scorers: Mapping[str, TaskScorer]) -> Mapping[str, TaskScorer]:
+        """Add the metrics of one's own to the scorers that measure what they read."""
+        from halu_tasks.scorers.columns import columns_of  # imports numpy, which listings avoid
+
+        if not (own := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
+            return scorers
+        self._check_columns("metric_list", own, {fact for scorer in scorers.values() for fact in scorer.facts})
+        for scorer in scorers.values():
+            if taken := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
+                raise KeyFault("metric_list", f"the scorer has a metric {min(taken)!r}; give yours another name")
+        of_mode = {
+            mode: [metric for metric in own if metric.reads() <= columns_of(scorer.facts)]
+            for mode, scorer in scorers.items()
+        }
+        return {mode: replace(scorer, metrics=(*scorer.metrics, *of_mode[mode])) for mode, scorer in scorers.items()}
+
+    def _check_columns(self, key: str, metrics: Iterable[Metric], facts: Iterable[str]) -> None:
+        """Check that metrics of one's own read nothing but columns that there are."""
+        from halu_tasks.scorers.columns import columns_of  # imports numpy, which listings avoid
+
+        known = columns_of(facts)
+        for metric in metrics:
+            try:
+                unknown = sorted(metric.reads() - known)
+            except Exception as error:  # whatever the function raises is a fault of the file that names it
+                reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
+                raise KeyFault(key, reason) from None
+            if unknown:
+                names = ", ".join(sorted(known))
+                raise KeyFault(
+                    key,
+                    f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is no column"
+                    f"{did_you_mean(unknown[0], known)}; there are {names} and tag_NAME of each tag",
+                )
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
         of = entry.of or entry.name

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
-from halu_tasks.core.items import OF_ITEM, Gold, Item, Reply
+from halu_tasks.core.items import OF_ITEM, PART, WORDING, Gold, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
 from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
@@ -227,7 +227,22 @@ class Task:
             UsageError: A key is missing, unknown or wrong; the message is one line with file, line and key.
         """
         _ = self.version, self.data, self.prompts, self.rules, self.maker, self.shown_to_judge
+        self._check_tags_of_metrics()
         return self
+
+    def _check_tags_of_metrics(self) -> None:
+        """Check that metrics of one's own read tags that items have, if no function makes these."""
+        from halu_tasks.scorers.annotators import CLASS
+
+        if self.maker is None:
+            return
+        known = {*self.maker.tag_paths, *([CLASS] if self.data.gold.classes else []), WORDING, PART}
+        for metric in (entry.metric for entry in self.rules.metric_list if entry.metric != entry.name):
+            if unread := sorted(metric.tags - known):
+                listed = ", ".join(f"tag_{tag}" for tag in sorted(known))
+                hint = did_you_mean(unread[0], known)
+                reason = f"{metric.name} ({metric.place}) reads 'tag_{unread[0]}', but items have no tag {unread[0]!r}"
+                raise self.file.fault("metric_list", f"{reason}{hint}; there are {listed}")
 
     @cached_property
     def changed(self) -> tuple[str, ...]:

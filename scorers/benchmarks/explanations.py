@@ -163,6 +163,7 @@ def _measurements(matches: Matches, alpha: float, *, published: bool = False) ->
 
 
 _WEIGHTS = "α body + (1 - α)/2 head + (1 - α)/2 tail; α is 0.7, or alpha"
+_FACTS = ("expmatch", *(f"expmatch_{part}" for part in Parts._fields))
 _EXPMATCH = (
     mean("expmatch", "expmatch", f"mean match of explanation and gold explanation: {_WEIGHTS}"),
     *(mean(f"expmatch_{part}", f"expmatch_{part}", f"mean match of its {part}") for part in Parts._fields),
@@ -188,7 +189,7 @@ def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
         answer = read_explanation(reply)
         return Score.of(item, answer, _measurements(matches(answer.value or "", item.target), alpha))
 
-    return TaskScorer(score, (*_EXPMATCH, share_unparsed()))
+    return TaskScorer(score, (*_EXPMATCH, share_unparsed()), _FACTS)
 
 
 # --- a label and an explanation ---------------------------------------------------------------------------
@@ -267,4 +268,4 @@ def factchd_scorer(published: bool = False) -> TaskScorer:
         *probability_metrics(NON_FACTUAL),
     )
     score = score_factchd_published if published else score_factchd
-    return TaskScorer(score, metrics, gold=ExplanationGold)
+    return TaskScorer(score, metrics, {"correct", *_FACTS}, gold=ExplanationGold)

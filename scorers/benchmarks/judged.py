@@ -43,6 +43,7 @@ from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.reading.verdicts import VerdictReader
+from halu_tasks.scorers.reference import FACTS as REFERENCE_FACTS
 from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
@@ -135,7 +136,8 @@ def open_scorer() -> TaskScorer:
         mean("closer_to_correct", "closer_to_correct", closer),
         share_unparsed(),
     )
-    return TaskScorer(score_open, metrics, gold=AnswerGold)
+    facts = {"closer_to_correct", "judge_failed", "hallucinated", *REFERENCE_FACTS}
+    return TaskScorer(score_open, metrics, facts, gold=AnswerGold)
 
 
 # --- what a task file asks ---------------------------------------------------------------------------------
@@ -206,7 +208,7 @@ def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
         *judge_error_metrics("bad_rate", "bad"),
         share_unparsed(),
     )
-    return TaskScorer(score, metrics)
+    return TaskScorer(score, metrics, {"judge_failed", *better, *shares.values(), *REFERENCE_FACTS})
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------
@@ -263,6 +265,12 @@ SUMMARY = JudgeSpec(
     precision=2 / 3,
 )
 """In the paper, people confirm two thirds of the reported hallucinations (section 3.4)."""
+
+
+_COUNTS = (
+    *("sentences", "cited", "known", "unknown", "ambiguous", "blank"),
+    *("asked", "failed", "hallucinations", "any", "factor"),
+)
 
 
 def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] | None) -> Score:
@@ -355,4 +363,4 @@ def fave_scorer() -> TaskScorer:
         _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
         share_unparsed(),
     )
-    return TaskScorer(score_summary, metrics, gold=SummaryGold)
+    return TaskScorer(score_summary, metrics, {*_COUNTS, *REFERENCE_FACTS}, gold=SummaryGold)

@@ -108,7 +108,7 @@ def verdict_scorer(
     if orders:
         metrics += [both_right("acc_consistent", orders, requires_option="both_orders"), flip_rate(orders)]
     metrics += [*probability_metrics(first), share_unparsed()]
-    return TaskScorer(lambda item, reply, _: score_label(item, read(reply)), tuple(metrics))
+    return TaskScorer(lambda item, reply, _: score_label(item, read(reply)), tuple(metrics), {"correct"})
 
 
 def _are_positions(labels: Iterable[str]) -> bool:
@@ -292,7 +292,8 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
         mean("false_positive_rate", "false_positive", about.format("correct"), higher_is_better=False),
         balanced_error_rate,
     )
-    return TaskScorer(score, (RATE, ACC, *(rates if of_truth else ()), share_unparsed()))
+    facts = {"correct", "hallucinated", *(("false_positive", "false_negative") if of_truth else ())}
+    return TaskScorer(score, (RATE, ACC, *(rates if of_truth else ()), share_unparsed()), facts)
 
 
 @metric(higher_is_better=False, value=lambda sums: (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2)
@@ -359,7 +360,7 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
         *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
         share_unparsed(),
     )
-    return TaskScorer(score, metrics, gold=TypeGold)
+    return TaskScorer(score, metrics, {"correct", *(f"as_{each}" for each in TYPES)}, gold=TypeGold)
 
 
 # --- checked claims (Factored Verification, section 2.2) --------------------------------------------------
@@ -415,4 +416,5 @@ def claims_scorer(published: bool = False) -> TaskScorer:
     labels = verdict_scorer("checked_claims", (YES, NO), pairs=KINDS)
     claims = mean("claims", "claims", "mean number of claims", higher_is_better=None, range=(0.0, math.inf))
     supported = mean("supported", "supported", "mean share of the claims that are supported", higher_is_better=None)
-    return replace(labels, score=score, metrics=(*labels.metrics, claims, supported))
+    facts = {*labels.facts, "claims", "supported"}
+    return replace(labels, score=score, metrics=(*labels.metrics, claims, supported), facts=facts)

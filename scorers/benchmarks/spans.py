@@ -308,4 +308,4 @@ def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
     acc = mean("acc", "acc", "mean share of the gold strings that are returned")
-    return TaskScorer(score, (iou, metric, acc, share_unparsed()))
+    return TaskScorer(score, (iou, metric, acc, share_unparsed()), {"iou", metric.name, "acc"})

@@ -151,6 +151,10 @@ def _right(answer: Column, gold_chars: Column, predicted_chars: Column) -> Colum
     return np.asarray((answer != NO_LABEL) & ((gold_chars > 0) == (predicted_chars > 0)), dtype=np.float64)
 
 
+_FACTS = (
+    *("iou", "acc", "exact", "strings", "unplaced"),
+    *("gold_chars", "predicted_chars", "shared_chars", "text_chars"),
+)
 _METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned"),
     mean("iou", "iou", "mean intersection over union of the returned and the gold characters"),
@@ -171,9 +175,8 @@ _DEGREES = (
 
 def _category_metrics(categories: Mapping[str, str]) -> Iterator[Metric]:
     """Create `category_acc`, and the recall of each category."""
-    if categories:
-        about = "share of the gold characters that are marked which have the gold's category"
-        yield micro("category_acc", "right_category_chars", "categorized_chars", about)
+    about = "share of the gold characters that are marked which have the gold's category"
+    yield micro("category_acc", "right_category_chars", "categorized_chars", about)
     for category, name in categories.items():
         about = f"share of the gold characters of {category} that are marked, in whatever category"
         yield micro(f"recall_{name}", f"shared_chars_{name}", f"gold_chars_{name}", about)
@@ -191,6 +194,7 @@ _FIXED_REPLIES = {
     ),
 }
 _JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"
+_PUBLISHED_FACTS = ("acc", "iou", "joined", "acc_joined", "iou_joined")
 _PUBLISHED_METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned, as raw strings"),
     mean("iou", "iou", "mean intersection over union of the first occurrences of the strings"),
@@ -230,10 +234,24 @@ def iou_scorer(
         raise ValueError(f"returns: expected {' or '.join(known)}, got {returns!r}")
     unit = _UNITS[returns]
     if published:
-        return TaskScorer(lambda item, reply, _: score_passages_published(item, reply, unit), _PUBLISHED_METRICS)
-    metrics = (*_METRICS, *(_DEGREES if degrees else ()), *_category_metrics(categories or {}))
+
+        def score(item: Item[SpanGold], reply: str, _: object) -> Score:
+            return score_passages_published(item, reply, unit)
+
+        return TaskScorer(score, _PUBLISHED_METRICS, _PUBLISHED_FACTS)
+    facts, metrics = {*_FACTS}, [*_METRICS]
+    if degrees:
+        facts |= {"soft_iou", "cor", "ap"}
+        metrics += _DEGREES
+    if categories:
+        facts |= {"categorized_chars", "right_category_chars"}
+        facts |= {f"{kind}_chars_{name}" for kind in ("gold", "shared") for name in categories.values()}
+        metrics += _category_metrics(categories)
     return TaskScorer(
-        lambda item, reply, _: score_passages(item, reply, unit, categories, degrees=degrees), metrics, _FIXED_REPLIES
+        lambda item, reply, _: score_passages(item, reply, unit, categories, degrees=degrees),
+        tuple(metrics),
+        facts,
+        reference_replies=_FIXED_REPLIES,
     )
 
 
@@ -289,7 +307,7 @@ def exact_match_scorer(published: bool = False) -> TaskScorer:
     if published:
         acc = mean("acc", "acc", "em, under the name by which groups average it")
         em = mean("em", "em", "mean share of the originals that are among the returned strings, in any order")
-        return TaskScorer(score_replacements_published, (acc, em, share_unparsed()))
+        return TaskScorer(score_replacements_published, (acc, em, share_unparsed()), {"acc", "em"})
     metrics = (
         mean("em_mask", "em_mask", "mean share of the masks that are replaced by the original"),
         mean("acc", "acc", "em_mask, under the name by which groups average it"),
@@ -297,4 +315,4 @@ def exact_match_scorer(published: bool = False) -> TaskScorer:
         mean("em_fuzzy", "em_fuzzy", f"em with strings counting as equal from a rapidfuzz ratio of {_FUZZY:g}"),
         share_unparsed(),
     )
-    return TaskScorer(score_replacements, metrics)
+    return TaskScorer(score_replacements, metrics, {"acc", "em", "em_mask", "em_fuzzy"})

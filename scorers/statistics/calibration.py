@@ -89,8 +89,8 @@ def without_probability(score: Score) -> Score:
 
 BINS = 10
 """The number of bins of equal width in the calibration error."""
-PART, TRAIN, TEST = "part", "train", "test"
-"""The tag that says whether an item is a training or a test item, and its values."""
+TRAIN, TEST = "train", "test"
+"""The values of the tag that says whether an item is a training or a test item."""
 # probabilities this close to the threshold are equal to it, since averages are subject to rounding errors
 _ROUNDING = 1e-12
 

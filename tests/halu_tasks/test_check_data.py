@@ -10,6 +10,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "own_task"
 FUNCTIONS = """
 import numpy as np
 from halu_tasks.core.items import Item
+from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.metrics import metric
 
 @metric
@@ -17,13 +18,13 @@ def of_true(answer, target):
     return np.where(target == "True", (answer == "True") & (np.arange(len(answer)) >= 0), np.nan)
 
 @metric
-def misspelt(corect):
-    return corect
+def of_none(correct):
+    return correct * np.nan
 
 def cases(rows, options):
     for number, span in enumerate([(0, 2), (0, 3), (5, 5), (6, 7)]):
         text = "It is n1. n"
-        gold = {"text": text, "spans": [span], "strings": [text[slice(*span)]]}
+        gold = SpanGold(text=text, spans=[span], strings=[text[slice(*span)]])
         yield Item(f"i{number}", "c", text[slice(*span)], gold=gold, fields={"text": text})
 """
 
@@ -34,7 +35,7 @@ def test_every_fault_of_named_data_is_a_line(here: Cli, tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.jsonl", rows)
     (tmp_path / "own_functions.py").write_text(FUNCTIONS)
     text = (EXAMPLES / "plain.yaml").read_text().partition("metric_list")[0]
-    metrics = "[{metric: !function own_functions.of_true}, {metric: !function own_functions.misspelt}, {metric: f1}]"
+    metrics = "[{metric: !function own_functions.of_true}, {metric: !function own_functions.of_none}, {metric: f1}]"
     path = tmp_path / "mine.yaml"
     path.write_text(f"{text}metric_list: {metrics}\n")
     shutil.copy(EXAMPLES / "plain.jsonl", tmp_path)
@@ -49,7 +50,7 @@ def test_every_fault_of_named_data_is_a_line(here: Cli, tmp_path: Path) -> None:
         "15: metric_list: of_true has no value for the full-score reply to item 'i1' of the data",
         f"5: rows: {tmp_path}/rows.jsonl: two rows make the item 'i3'; ids must be unique, such as with rows: "
         "{id: '{{file}}/{{id}}'}",
-        "15: metric_list: misspelt has no value for the full-score replies to the data",
+        "15: metric_list: of_none has no value for the full-score replies to the data",
         "15: metric_list: lacks acc, which all other tasks with labels have; list it, too",
     ]
     # of the rows beside the file, the first fault

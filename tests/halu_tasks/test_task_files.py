@@ -5,6 +5,7 @@ import json
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -12,8 +13,12 @@ from common import Cli, Patch, write_rows
 from programs import run as program
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
-from halu_tasks.tasks import Task, TaskReference, registry
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
+from halu_tasks.scorers.columns import columns_of
+from halu_tasks.scorers.reference import FACTS as REFERENCE_FACTS
+from halu_tasks.scorers.registry import READINGS, SCORERS, make_scorer, scorer_factory
+from halu_tasks.tasks import Task, TaskReference, build, registry
 from halu_tasks.tasks.checks import faults_of_items
 from halu_tasks.tasks.provenance import _restored
 from halu_tasks.tasks.registry import listed, task_of, task_of_file
@@ -300,6 +305,33 @@ def test_the_page_has_every_reading_scorer_argument_and_key_of_a_metric() -> Non
         assert f"| `{name}` | {arguments or 'none'} |" in PAGE
 
 
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "verdict": {"reading": "true_false", "labels": ["True", "False"]},
+    "hallucination_rate": {"reading": "true_false", "of_truth": True},
+    "iou": {"categories": {"worst": "NAME"}, "degrees": True},
+    "judged": {"labels": {"label": "good", "other": "bad"}},
+}
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_the_page_has_every_fact_that_a_metric_may_read(name: str) -> None:
+    facts = {*make_scorer(name, ARGUMENTS.get(name, {})).facts} - {*REFERENCE_FACTS}
+    facts -= {"share_label", "share_other"} | {fact for fact in facts if fact.startswith("as_")}
+    (row,) = re.findall(rf"^\| `{name}` \|.*\|(.*)\|$", PAGE, re.MULTILINE)
+    assert {*re.findall(r"`(\w+)`", row)} - {"as_TYPE", "share_LABEL", "of_truth", "degrees", "categories"} == facts
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("reply", ["", "True", "1. alpha\n2. beta", '[{"text": "is", "prob": 0.4}]'])
+def test_no_scorer_measures_what_it_does_not_declare(name: str, reply: str) -> None:
+    evaluation = build(name, Options(data="sample"))
+    task, item = evaluation.task, evaluation.items[0]
+    for mode, scorer in task.scoring.items():
+        for each in (reply, evaluation.oracle(item), evaluation.baseline(item)):
+            score = task.score(mode, item, Reply(each, probability=0.4), [] if task.judged else None)
+            assert score.measurements.keys() <= columns_of(scorer.facts)
+
+
 @pytest.fixture
 def printed(tmp_path: Path) -> Path:
     """The task file that the page prints."""
@@ -318,6 +350,79 @@ def test_the_printed_example_and_the_printed_fault(printed: Path, here: Cli) -> 
 
 
 # --- in the harnesses -----------------------------------------------------------------------------
+
+COLUMNS = """
+from halu_tasks.scorers.metrics import metric
+
+@metric
+def half(anwser, target):
+    return 1.0 * (anwser == target)
+
+@metric
+def by_tag(tag_tpye, correct):
+    return correct
+
+@metric
+def failing(correct):
+    return correct[0]
+
+@metric
+def fine(answer, target, outcome, correct, tag_type, part, row, score):
+    return correct
+"""
+READ = {
+    "half": "half (own_columns.py:4) reads 'anwser', which is no column (did you mean 'answer'?); there are answer, ",
+    "by_tag": "by_tag (own_columns.py:8) reads 'tag_tpye', but items have no tag 'tpye' (did you mean 'type'?)",
+    "failing": "failing: fails on columns of no items (IndexError: ",
+}
+
+
+def with_columns(folder: Path, metric: str) -> Path:
+    """A task file with a metric of one's own."""
+    (folder / "own_columns.py").write_text(COLUMNS)
+    rows = [{"id": str(n), "text": f"text {n}", "label": "good", "type": "a"} for n in range(6)]
+    write_rows(folder / "rows.jsonl", rows)
+    path = folder / "mine.yaml"
+    path.write_text(
+        "task: mine\nclass: !function halu_tasks.lm_eval_adapter.task.HaluTask\nfile: rows.jsonl\nfields: [text]\n"
+        "answer: {kind: label, labels: [good, bad]}\ngold: {target: label}\ntags: {type: [a]}\n"
+        f"metric_list:\n  - metric: acc\n  - metric: !function own_columns.{metric}\n"
+        "doc_to_text: |-\n  Is this good?\n  {{text}}\n  Answer:\n"
+    )
+    return path
+
+
+@pytest.mark.parametrize("metric", READ)
+def test_a_metric_of_a_column_that_there_is_not_is_an_error_when_the_task_is_loaded(
+    metric: str, tmp_path: Path, here: Cli
+) -> None:
+    path = with_columns(tmp_path, metric)
+    write_rows(tmp_path / "replies.jsonl", [{"id": str(n), "output": "good"} for n in range(6)])
+    checked, scored = here("check", path), here("score", path, tmp_path / "replies.jsonl")
+    assert checked.returncode == 2 and scored.returncode == 2
+    assert f"{path}:8: metric_list: {READ[metric]}" in checked.stdout
+    (line,) = scored.stderr.splitlines()
+    assert f"{path}:8: metric_list: {READ[metric]}" in line
+
+
+def test_a_metric_may_read_the_columns_that_the_page_lists(tmp_path: Path, here: Cli) -> None:
+    path = with_columns(tmp_path, "fine")
+    write_rows(tmp_path / "replies.jsonl", [{"id": str(n), "output": "good" if n else "bad"} for n in range(6)])
+    assert here("check", path).returncode == 0
+    figures = json.loads(here("score", path, tmp_path / "replies.jsonl", "--json").stdout)
+    assert figures["metrics"]["fine"] == figures["metrics"]["acc"] == 5 / 6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", READ)
+def test_a_metric_of_a_column_that_there_is_not_is_one_line_in_both_harnesses(metric: str, tmp_path: Path) -> None:
+    path = with_columns(tmp_path, metric)
+    of_inspect = ("inspect_ai", "eval", "halu_tasks/task", "-T", "config=mine.yaml", "--model", "halu/oracle")
+    of_lm_eval = ("lm_eval", "run", "--tasks", str(path), "--model", "halu", "--output_path", "out")
+    for arguments in (of_inspect, of_lm_eval):
+        told = program(*arguments, folder=tmp_path)
+        assert told.returncode != 0 and f"mine.yaml:8: metric_list: {READ[metric]}" in told.stderr, told.stderr[-800:]
+
 
 IN_HARNESSES = {
     "metric_list: [metric: accc]\n": "metric_list: unknown metric 'accc'",

@@ -1,0 +1,45 @@
+"""How much of the package the way of a row takes, in numbers that do not depend on the machine."""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from halu_tasks.core.items import Item
+
+# the standard library has a module of this name
+_spec = spec_from_file_location("trace_of_package", Path(__file__).resolve().parents[1] / "trace.py")
+assert _spec and _spec.loader
+trace = module_from_spec(_spec)
+_spec.loader.exec_module(trace)
+
+MOST_CALLS = 100
+
+
+@pytest.mark.parametrize("task", ["ragtruth", "wice", "refact_localization_entity", "cfaith_tf"])
+def test_an_item_is_made_once_and_in_few_calls(task: str) -> None:
+    make = trace.items(task)
+    make()  # what is cached is there
+    checked = list[str]()
+
+    def note(frame: FrameType, event: str, argument: object) -> None:
+        # an item is checked where it is made
+        if event == "call" and frame.f_code.co_name == "check" and isinstance(frame.f_locals.get("item"), Item):
+            checked.append(frame.f_locals["item"].id)
+
+    sys.setprofile(note)
+    try:
+        items = make()
+    finally:
+        sys.setprofile(None)
+    assert checked == [item.id for item in items]
+    way = trace.traced(make)
+    assert way.calls / len(way.result) <= MOST_CALLS
+
+
+def test_the_way_of_a_reply_is_counted() -> None:
+    way = trace.traced(trace.one("refact_judgment_independent", "Final Verdict: True"))
+    assert way.result.answer == "True" and way.calls >= way.depth >= 2 and way.modules >= 2
+    assert trace.traced(lambda: None)[1:] == (0, 0, 0)
