@@ -21,7 +21,7 @@ import numpy as np
 
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.annotators import ANNOTATORS, by_annotator, pooled
+from halu_tasks.scorers.annotators import by_annotator, pooled
 from halu_tasks.scorers.metrics import by_cluster, estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.side_by_side import Pairs
@@ -42,15 +42,15 @@ class HeldOut(NamedTuple):
 def first_four(item: Item) -> Item:
     """Leave out all people but four."""
     kept = [*by_annotator(item)][:4]
-    return replace(item, gold={**item.gold, ANNOTATORS: [own for own in item.gold[ANNOTATORS] if own["by"] in kept]})
+    return replace(item, gold=replace(item.gold, annotators=[own for own in item.gold.annotators if own.by in kept]))
 
 
 def held_out(task: Task, others: OtherAnnotators, item: Item) -> list[HeldOut]:
     """Hold each person of an item out."""
     answer, found = task.rules.answer, []
     for who, own in by_annotator(item).items():
-        rest = [record for record in item.gold[ANNOTATORS] if record["by"] != who]
-        gold = pooled(replace(item, id=f"{item.id}/{who}", gold={**item.gold, ANNOTATORS: rest}), rest, answer)
+        rest = [other for other in item.gold.annotators if other.by != who]
+        gold = pooled(replace(item, id=f"{item.id}/{who}", gold=replace(item.gold, annotators=rest)), rest, answer)
         reply = Reply(task.prompts.oracle(pooled(item, own, answer)))
         if pairs := others.pairs(gold, reply):
             found.append(HeldOut(*zip(*pairs, strict=True), task.score("strict", gold, reply)))

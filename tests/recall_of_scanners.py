@@ -134,11 +134,11 @@ def spans_found(folder: Path) -> dict[str, Found]:
     for form, write in FORMS.items():
         counts = []
         for item in items:
-            text = str(item.gold["text"])
-            answer = quotations(write(list(item.gold["strings"])), text, "passage")
+            text = str(item.gold.text)
+            answer = quotations(write(list(item.gold.strings)), text, "passage")
             result = located(text, answer)
             spans = [(start, end) for start, end in (result.metadata or {})["spans"]]
-            counts.append(char_counts([(start, end) for start, end in item.gold["spans"]], spans))
+            counts.append(char_counts([(start, end) for start, end in item.gold.spans], spans))
         found[form] = Found(
             *(sum(column) for column in zip(*((c.predicted, c.gold, c.intersection) for c in counts), strict=True))
         )

@@ -293,7 +293,7 @@ def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
     def score(item: Item[SpanGold], reply: str, verdicts: object) -> Score:
         text, spans = item.gold.text, item.gold.spans
         gold = item.gold.degrees or [Mark(*span) for span in spans]
-        found = read_marks(reply, text, spans, "passage", records=True)
+        found = read_marks(reply, text, [(start, end) for start, end in spans], "passage", records=True)
         hard, by_hard, soft, by_soft = (
             series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], found.hard, gold, found.soft)
         )

@@ -65,7 +65,7 @@ def score_passages(
         categories: The names that metrics use for the categories.
         degrees: Whether the gold has degrees.
     """
-    text, gold = item.gold.text, item.gold.spans
+    text, gold = item.gold.text, [(start, end) for start, end in item.gold.spans]
     found = read_marks(reply, text, gold, unit, [*(categories or ())], records=bool(categories) or degrees)
     answer, returned, unplaced = found.answer, found.spans.keys(), found.unplaced
     counts = char_counts(gold, [span for spans in found.spans.values() for span in spans], found.extra)

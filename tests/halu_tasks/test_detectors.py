@@ -146,7 +146,7 @@ def test_gold_in_other_units_is_where_its_text_stands(tmp_path: Path, here: Cli)
     rows = [{"id": n, "text": one, "wrong": own} for n, (one, own) in enumerate(zip((text, other), said, strict=True))]
     write_rows(tmp_path / "rows.jsonl", rows)
     assert here("check", path, "--data", tmp_path / "rows.jsonl").returncode == 0
-    assert [item.gold["strings"] for item in build(str(path), Options()).items] == [["1931"], ["1894"]]
+    assert [item.gold.strings for item in build(str(path), Options()).items] == [["1931"], ["1894"]]
     figures = scored(str(path), tmp_path, "same", [{"spans": own} for own in said]).as_json()["metrics"]
     assert figures["iou"] == figures["exact"] == 1.0
 
@@ -197,7 +197,7 @@ def test_baselines_of_mushroom_have_the_published_figures(shared_data: Path) -> 
     for language, tables in published.items():
         evaluation = build(f"mushroom_{language}", Options(data=str(shared_data), scoring="paper"))
         for name, share in (("Baseline (mark all)", 1), ("Baseline (mark none)", 0)):
-            marks = ([[0, len(item.gold["text"])]] * share for item in evaluation.items)
+            marks = ([[0, len(item.gold.text)]] * share for item in evaluation.items)
             replies = zip(evaluation.items, (Reply(json.dumps({"spans": own})) for own in marks), strict=True)
             scores = [evaluation.task.score("paper", item, reply) for item, reply in replies]
             want = next(row for row in tables["ranked_by_iou"] if row["name"] == name)

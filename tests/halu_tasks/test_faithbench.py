@@ -15,6 +15,7 @@ from halu_tasks.core.errors import HaluTasksError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.scorers.gold import LabelAnnotation
 from halu_tasks.tasks import Evaluation, build, registry
 from halu_tasks.tasks.annotators import OtherAnnotators
 
@@ -191,14 +192,14 @@ def test_flagged_tokens_are_spans(tokens: list[str], flags: list[Any], found: An
             list(evaluation.stream())
     else:
         (item,) = evaluation.items
-        assert item.gold["spans"] == found
+        assert [*map(list, item.gold.spans)] == found
 
 
 def test_annotations_whose_label_is_null_are_left_out(tmp_path: Path) -> None:
     gold = 'gold: {annotators: {field: notes}, labels: {bad: "Yes", fine: "No", "": null}, pool: majority}\n'
     notes = [{"by": "a", "label": ["bad"]}, {"by": "b", "label": []}, {"by": "b", "label": [""]}]
     (item,) = own(tmp_path, [{"id": "1", "text": "a", "notes": notes}], LABELS + gold).items
-    assert item.target == "Yes" and item.gold["annotators"] == [{"by": "a", "label": "Yes"}]
+    assert item.target == "Yes" and [*item.gold.annotators] == [LabelAnnotation("a", "Yes")]
 
 
 def test_classes_have_labels_of_the_answer(tmp_path: Path) -> None:

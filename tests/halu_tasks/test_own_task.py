@@ -256,7 +256,7 @@ def test_exports_of_other_tools_are_drafted(case: dict[str, Any], here: Cli, tmp
         return
     assert "no faults in 1 files" in done.stdout
     items = build(str(path), Options()).items
-    assert [item.gold.get("strings", item.target) for item in items] == case["gold"]
+    assert [getattr(item.gold, "strings", item.target) for item in items] == case["gold"]
     if "categories" in case["written"]:
         _write(tmp_path / "replies.jsonl", [{"id": item.id, "output": item.target} for item in items])
         metrics = json.loads(here("score", path, tmp_path / "replies.jsonl", "--json").stdout)["metrics"]

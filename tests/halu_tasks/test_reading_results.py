@@ -88,7 +88,7 @@ def lm_eval_files(folder: Path, *tasks: str, name: str = "results", **changes: A
         results["n-samples"][task] = {"original": len(evaluation.items), "effective": len(evaluation.items)}
         with (folder / f"samples_{task}_{date}.jsonl").open("w") as file:
             for item, reply, own in answered(task):
-                doc = {**item.tags, **item.gold, "id": item.id, "system": item.system, "prompt": item.prompt}
+                doc = {**item.tags, **item.gold.as_json(), "id": item.id, "system": item.system, "prompt": item.prompt}
                 doc |= {"target": item.target, "cluster": item.cluster, "tags": list(item.tags)}
                 row = {"doc": doc, "resps": [[reply]], "filtered_resps": [json.dumps(own.as_json())]}
                 file.write(json.dumps(row) + "\n")

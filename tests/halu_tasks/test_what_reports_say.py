@@ -96,7 +96,7 @@ def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
         run = run_of(task, model="lister")
         answers = []
         for item in (own.item for own in run.answers):
-            text = item.gold["text"]
+            text = item.gold.text
             words = [] if task.endswith("negation") else text.split()
             spans = [words[at : at + size] for size in range(1, 5) for at in range(len(words))]
             reply = "\n".join([" ".join(span) for span in spans] or sentences(text))
@@ -186,5 +186,5 @@ def test_spans_are_drawn_if_the_task_asks_for_spans(task: str, drawn: bool, tmp_
     items = {answer.item.id: answer.item for answer in runs[0].answers}
     for shown in details["items"]:
         right, empty = shown["replies"]
-        assert (shown["text"], empty["spans"]) == (items[shown["id"]].gold["text"] if drawn else None, None)
+        assert (shown["text"], empty["spans"]) == (items[shown["id"]].gold.text if drawn else None, None)
         assert right["spans"] == (shown["gold"] if drawn else None) and right["unplaced"] == []

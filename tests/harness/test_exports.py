@@ -22,6 +22,7 @@ from shared_runs import asked, asked_lm_eval
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import JudgedText, Label
 from halu_tasks.tasks import Evaluation, build, registry
 
@@ -80,7 +81,7 @@ def judge(request: dict[str, Any]) -> str:
 
 def right_reply(evaluation: Evaluation, item: Item) -> str:
     if evaluation.task.name == "fave":
-        return "\n".join(f"{paper['name']} reports a result." for paper in item.gold["papers"][:3])
+        return "\n".join(f"{paper['name']} reports a result." for paper in item.gold.papers[:3])
     return evaluation.task.prompts.oracle(item)
 
 
@@ -89,7 +90,7 @@ def wrong_reply(evaluation: Evaluation, item: Item) -> str:
     if isinstance(evaluation.task.rules.answer, Label):
         return evaluation.task.prompts.oracle(next(other for other in evaluation.items if other.target != item.target))
     if evaluation.task.name == "fave":
-        return f"{item.gold['papers'][0]['name']} cured every patient on Mars."
+        return f"{item.gold.papers[0]['name']} cured every patient on Mars."
     return "nothing like it" if isinstance(evaluation.task.rules.answer, JudgedText) else "another string altogether"
 
 
@@ -103,9 +104,9 @@ def half_right_reply(evaluation: Evaluation, item: Item) -> str:
     first, *others = right.split("\n")
     if others:
         return first
-    if "text" in item.gold and not right.count(item.gold["text"]):
+    if isinstance(item.gold, SpanGold) and not right.count(item.gold.text):
         # the whole text, line by line: all that is right, and all the rest
-        return str(item.gold["text"])
+        return item.gold.text
     return "another string altogether"
 
 

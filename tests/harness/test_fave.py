@@ -36,7 +36,7 @@ class Lab:
         self.criticised: list[str] = []
 
     def draft(self, query: str) -> str:
-        papers = ITEMS[query].gold["papers"]
+        papers = ITEMS[query].gold.papers
         said = ["The papers disagree."]
         said += [f"{paper['name']} reports a result." for paper in papers[:3]]
         said += [f"{papers[n]['name']} {FALSE}." for n in range(self.false)]
@@ -177,7 +177,7 @@ def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_woul
     from halu_tasks.lm_eval_adapter.models import ReplayLM
 
     # writes one made-up sentence of five; the judge fails on one that is supported
-    lab, failing = Lab(false=1, unknown=1), f"{BUILT.items[3].gold['papers'][0]['name']} reports a result"
+    lab, failing = Lab(false=1, unknown=1), f"{BUILT.items[3].gold.papers[0]['name']} reports a result"
     server = serve(lambda request: "Perhaps." if failing in str(request) else lab(request))
     file = tmp_path / "replies.jsonl"
     rows = [{"id": item.id, "output": lab.draft(query)} for query, item in ITEMS.items()]
@@ -215,8 +215,8 @@ def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_woul
 
 
 def test_what_is_asked_about_odd_summaries() -> None:
-    item = next(item for item in BUILT.items if any(not paper["abstract"] for paper in item.gold["papers"]))
-    blank = next(paper for paper in item.gold["papers"] if not paper["abstract"])
+    item = next(item for item in BUILT.items if any(not paper["abstract"] for paper in item.gold.papers))
+    blank = next(paper for paper in item.gold.papers if not paper["abstract"])
     (asked,) = summary_questions(item, f"{blank['name']} found little.", 8_000)
     assert "Abstract: (none)" in asked.fields["papers"]
     facts = score_summary(item, f"{blank['name']} found little.", ["supported"]).measurements
@@ -233,21 +233,21 @@ def test_what_is_asked_about_odd_summaries() -> None:
 
 
 def test_two_papers_of_one_name_are_told_apart_and_both_shown_where_a_citation_fits_both() -> None:
-    named = {item.id: [paper["name"] for paper in item.gold["papers"]] for item in BUILT.items}
+    named = {item.id: [paper["name"] for paper in item.gold.papers] for item in BUILT.items}
     id = next(id for id, names in named.items() if any(name.endswith("a)") for name in names))
     item = next(item for item in BUILT.items if item.id == id)
     letter = next(name for name in named[id] if name.endswith("a)"))
-    (one,), _ = cited_sentences(f"{letter} found it.", item.gold["papers"])
+    (one,), _ = cited_sentences(f"{letter} found it.", item.gold.papers)
     assert [paper["name"] for paper in one.papers] == [letter]
-    (both,), _ = cited_sentences(f"{letter.replace('a)', ')')} found it.", item.gold["papers"])
+    (both,), _ = cited_sentences(f"{letter.replace('a)', ')')} found it.", item.gold.papers)
     assert len(both.papers) == 2 and len(both.ambiguous) == 1
 
 
 def test_all_of_fave_is_read(shared_data: Path) -> None:
     evaluation = build("fave", Options(data=str(shared_data)))
     assert len(evaluation.items) == 200 == evaluation.task.data.size
-    assert all(len({paper["name"] for paper in item.gold["papers"]}) == 8 for item in evaluation.items)
-    assert sum(not paper["abstract"] for item in evaluation.items for paper in item.gold["papers"]) == 1
+    assert all(len({paper["name"] for paper in item.gold.papers}) == 8 for item in evaluation.items)
+    assert sum(not paper["abstract"] for item in evaluation.items for paper in item.gold.papers) == 1
 
 
 def test_bad_files_are_told_by_line(tmp_path: Path, capsys: Capture) -> None:

@@ -182,7 +182,7 @@ def test_too_many_failures_are_an_error_and_no_reply_is_lost(serve: Run, run_lm_
 def test_one_odd_reply_is_a_failed_verdict_and_ends_nothing(
     odd: str, serve: Run, tmp_path: Path, capsys: Capture
 ) -> None:
-    first = ITEMS[0].gold["correct_answer"]
+    first = ITEMS[0].gold.correct_answer
     server = serve(lambda request: odd if first in asked_text(request) else verdict("conflict"))
     replies = write_replies(tmp_path / "r.jsonl", ["回答"] * 4)
     scored = score(capsys, replies, server, "--judge-max-failures", "0.5")

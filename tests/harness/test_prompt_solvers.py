@@ -174,7 +174,7 @@ def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -
         for sample in inspect_task(task, data="sample").dataset:
             item = items[str(sample.id)]
             assert sample.metadata.get("fields", {}) == item.fields
-            assert (sample.metadata["task"], sample.metadata.get("gold", {})) == (task, item.gold)
+            assert (sample.metadata["task"], sample.metadata.get("gold", {})) == (task, item.gold.as_json())
 
 
 # --- arguments ------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from halu_tasks.scorers.benchmarks.explanations import (
     token_f1,
 )
 from halu_tasks.scorers.benchmarks.published import published_explanation
+from halu_tasks.scorers.gold import ExplanationGold
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import registry
 
@@ -32,7 +33,7 @@ SHORT = "FACTUAL.\nRome is in Italy. Therefore all is well."
 def item(
     target: str = "NON-FACTUAL", reason: str = GOLD, id: str = "i", pattern: str = "vanilla", alpha: float = 0.7
 ) -> Item:
-    return Item(id, id, target, "", "", {"reason": reason, "alpha": alpha}, {"pattern": pattern})
+    return Item(id, id, target, gold=ExplanationGold(reason=reason, alpha=alpha), tags={"pattern": pattern})
 
 
 # --- ExpMatch ---------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ def test_a_claim_whose_check_is_missing_is_counted(reply: str, unchecked: int) -
 
 def item(target: str = "Yes", id: str = "a") -> Item:
     kind = "right" if target == "No" else "hallucinated"
-    return Item(f"{id}/{kind}", id, target, "", "", {}, {"kind": kind})
+    return Item(f"{id}/{kind}", id, target, tags={"kind": kind})
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from halu_tasks.scorers.annotators import annotators_alpha, pooled, with_marks
 from halu_tasks.scorers.benchmarks.labels import verdict_scorer
 from halu_tasks.scorers.benchmarks.spans import average_precision, correlation, mushroom_scorer, read_marks, soft_iou
 from halu_tasks.scorers.benchmarks.strings import iou_scorer
+from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, SpanGold
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
@@ -34,7 +35,7 @@ DEGREES = st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=2, max_size=
 
 
 def item(*marks: Mark, text: str = TEXT, kind: Spans = KIND) -> Item:
-    return with_marks(Item("1", "1", "", gold={"text": text}), marks, kind)
+    return with_marks(Item("1", "1", "", gold=SpanGold(text=text)), marks, kind)
 
 
 @pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["reply"][:40])
@@ -200,8 +201,8 @@ LABEL = Label(("bad", "unsure", "good"), lambda reply: None)  # type: ignore[arg
 
 @pytest.mark.parametrize(("pool", "target"), [("any", "bad"), ("all", "good"), ("majority", "unsure")])
 def test_pooled_labels(pool: str, target: str) -> None:
-    records = [{"by": "a", "label": label} for label in ("good", "unsure", "bad", "unsure", "good")]
-    assert pooled(Item("1", "1", "", gold={"pool": pool}), records, LABEL).target == target
+    records = [LabelAnnotation("a", label) for label in ("good", "unsure", "bad", "unsure", "good")]
+    assert pooled(Item("1", "1", "", gold=LabelGold(pool=pool)), records, LABEL).target == target
 
 
 @pytest.mark.parametrize(("pool", "spans", "categories"), CASES["pooled_spans"])
@@ -211,15 +212,13 @@ def test_pooled_spans(pool: str, spans: list[list[int]], categories: list[str]) 
         "b": [Mark(1, 2, category="name"), Mark(2, 4, category="number")],
         "c": [Mark(2, 5, category="number"), Mark(6, 7, category="name")],
     }
-    records = [{"by": by, "marks": [mark._asdict() for mark in marks]} for by, marks in people.items()]
-    gold = pooled(Item("1", "1", "", gold={"text": "abcdefg", "pool": pool}), records, Spans(NAMES)).gold
-    assert (gold["spans"], gold["categories"]) == (spans, categories)
+    records = [SpanAnnotation(by, tuple(marks)) for by, marks in people.items()]
+    gold = pooled(Item("1", "1", "", gold=SpanGold(text="abcdefg", pool=pool)), records, Spans(NAMES)).gold
+    assert ([*map(list, gold.spans)], gold.categories) == (spans, categories)
     soft = pooled(
-        Item("1", "1", "", gold={"text": "abcdefg", "pool": "soft"}), records, Spans(degrees=True, categories=NAMES)
+        Item("1", "1", "", gold=SpanGold(text="abcdefg", pool="soft")), records, Spans(degrees=True, categories=NAMES)
     )
-    assert math.fsum(mark["prob"] * (mark["end"] - mark["start"]) for mark in soft.gold["degrees"]) == pytest.approx(
-        10 / 3
-    )
+    assert math.fsum(mark.prob * (mark.end - mark.start) for mark in soft.gold.degrees or ()) == pytest.approx(10 / 3)
 
 
 def test_alpha_of_annotators_is_that_of_their_labels_and_characters() -> None:
@@ -230,14 +229,14 @@ def test_alpha_of_annotators_is_that_of_their_labels_and_characters() -> None:
     }
     items = []
     for n in range(4):
-        records = [{"by": by, "label": own[n] or ""} for by, own in labels.items()]
-        items.append(Item(str(n), str(n), "", gold={"pool": "any", "annotators": records}))
+        records = [LabelAnnotation(by, own[n] or "") for by, own in labels.items()]
+        items.append(Item(str(n), str(n), "", gold=LabelGold(pool="any", annotators=records)))
     expected = krippendorff_alpha([*labels.values()])
     found = annotators_alpha(items, LABEL)
     assert expected and found and found.value == pytest.approx(expected.value)
     marks = {"a": [Mark(0, 2)], "b": [Mark(1, 3)], "c": []}
-    given = [{"by": by, "marks": [mark._asdict() for mark in own]} for by, own in marks.items()]
-    spans = Item("1", "1", "", gold={"text": "abcd", "pool": "any", "annotators": given})
+    given = [SpanAnnotation(by, tuple(own)) for by, own in marks.items()]
+    spans = Item("1", "1", "", gold=SpanGold(text="abcd", pool="any", annotators=given))
     characters = [
         ["x" if any(m.start <= at < m.end for m in own) else "-" for at in range(4)] for own in marks.values()
     ]
@@ -247,7 +246,7 @@ def test_alpha_of_annotators_is_that_of_their_labels_and_characters() -> None:
 
 def test_white_space_at_the_ends_of_marks_is_no_disagreement() -> None:
     people = {"a": Mark(2, 4), "b": Mark(1, 5)}
-    records = [{"by": by, "marks": [mark._asdict()]} for by, mark in people.items()]
-    gold = {"text": "a bc d", "pool": "majority", "annotators": records}
+    records = [SpanAnnotation(by, (mark,)) for by, mark in people.items()]
+    gold = SpanGold(text="a bc d", pool="majority", annotators=records)
     alpha = annotators_alpha([Item("1", "1", "", gold=gold)], Spans())
     assert alpha and alpha.value == 1.0

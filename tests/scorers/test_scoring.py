@@ -14,6 +14,7 @@ from halu_tasks.scorers.benchmarks.strings import (
     score_replacements,
     score_replacements_published,
 )
+from halu_tasks.scorers.gold import AnswerGold, SpanGold, StringsGold
 
 score_entities, score_sentence = (partial(score_passages, unit=unit) for unit in ("entity", "sentence"))
 TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the moons glow."
@@ -22,7 +23,7 @@ TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the m
 def entity_item(*strings: str) -> Item:
     """An item whose gold spans are the first occurrences of `strings`."""
     spans = [[TEXT.index(s), TEXT.index(s) + len(s)] for s in strings]
-    return Item("i", "c", "\n".join(strings), "", "", {"text": TEXT, "spans": spans, "strings": list(strings)}, {})
+    return Item("i", "c", "\n".join(strings), gold=SpanGold(text=TEXT, spans=spans, strings=strings))
 
 
 def test_partly_right_entities_by_hand() -> None:
@@ -79,7 +80,7 @@ def test_a_sentence_that_stands_in_the_text_keeps_what_looks_like_a_mark() -> No
     text = "1) Light bends. 2) Moons glow. 3) Stars burn."
     gold = "2) Moons glow."
     start = text.index(gold)
-    item = Item("i", "c", gold, "", "", {"text": text, "spans": [[start, start + len(gold)]], "strings": [gold]}, {})
+    item = Item("i", "c", gold, gold=SpanGold(text=text, spans=[(start, start + len(gold))], strings=[gold]))
     assert score_sentence(item, f"\n{gold}\n").measurements["acc"] == 1.0
 
 
@@ -90,8 +91,8 @@ def test_published_entities_fail_on_a_trailing_space() -> None:
 
 
 def mask_item(*originals: str) -> Item:
-    gold = {"originals": list(originals), "published_originals": list(originals)}
-    return Item("i", "c", "\n".join(originals), "", "", gold, {})
+    gold = StringsGold(originals=originals, published_originals=originals)
+    return Item("i", "c", "\n".join(originals), gold=gold)
 
 
 @pytest.mark.parametrize(("reply", "em", "em_mask", "em_fuzzy"), CASES["corrections_are_in_order"])
@@ -110,7 +111,7 @@ def test_published_exact_match_is_recall_of_a_set() -> None:
 def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
     def facts(target: str, reply: str) -> dict[str, float]:
         scorer = hallucination_rate_scorer("true_false_zh", of_truth=True)
-        return dict(scorer.score(Item("i", "c", target, "", "", {}, {"type": "EntErr"}), reply, None).measurements)
+        return dict(scorer.score(Item("i", "c", target, tags={"type": "EntErr"}), reply, None).measurements)
 
     assert facts("True", "错误") == {"correct": 0.0, "hallucinated": 1.0, "false_positive": 1.0}
     assert facts("False", "正确") == {"correct": 0.0, "hallucinated": 1.0, "false_negative": 1.0}
@@ -119,7 +120,7 @@ def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
 
 
 def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
-    item = Item("i", "c", "B", "", "", {}, {"type": "EntErr"})
+    item = Item("i", "c", "B", tags={"type": "EntErr"})
     paper, strict = (hallucination_rate_scorer(reading).score for reading in ("letter_alone", "choice"))
     assert paper(item, " B\n", None).measurements["correct"] == 1.0
     assert paper(item, "答案：B", None).answer is None
@@ -132,9 +133,7 @@ def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
 def test_an_open_answer_is_worth_what_the_judge_says(
     reply: str, verdict: str | None, hallucinated: float | None, failed: float | None
 ) -> None:
-    gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
-    facts = score_open(
-        Item("i", "c", "珠穆朗玛峰", "", "", gold, {}), reply, [verdict] if verdict else None
-    ).measurements
+    gold = AnswerGold(question="最高的山峰？", correct_answer="珠穆朗玛峰", halu_answer="乔戈里峰")
+    facts = score_open(Item("i", "c", "珠穆朗玛峰", gold=gold), reply, [verdict] if verdict else None).measurements
     assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed
     assert facts["closer_to_correct"] == float(reply == "珠穆朗玛峰")

@@ -171,7 +171,7 @@ def test_an_unknown_placeholder_in_a_users_prompt_is_told_when_the_items_are_bui
 
 
 def test_messages_are_system_examples_question() -> None:
-    item = Item("i", "c", "t", "S", "Q", {}, {})
+    item = Item("i", "c", "t", "S", "Q")
     assert messages(item, [Example("q1", "a1"), Example("q2", "a2")]) == [
         {"role": "system", "content": "S"},
         {"role": "user", "content": "q1"},
