@@ -165,7 +165,7 @@ def _paper(paper: Any, number: int, name: str) -> Paper:
 
 def _citations_result(item: Item, reply: str, verdicts: list[Verdict] | None) -> Result:
     labels = None if verdicts is None else [verdict.label for verdict in verdicts]
-    measurements = score_summary(item, reply, labels).measurements
+    measurements = score_summary(item, reply, labels).facts
     cited = cited_sentences(summary_of(reply) or "", item.gold.papers)[0]
     unknown = [{"sentence": each.sentence, "citation": written} for each in cited for written in each.unknown]
     unsupported = [verdict for verdict in verdicts or [] if verdict.label == UNSUPPORTED]

@@ -11,7 +11,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.metrics import Metric, Terms, metric, of_columns, ratio
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 Unparsed = Literal["miss", "wrong_label", "ignored"]
 """How a reply without an answer counts in the metrics of a class; `label_metric` explains the values."""
@@ -27,12 +27,12 @@ _MEANING = {
 }
 
 
-def score_label(item: Item, answer: Answer[str], measurements: Mapping[str, float] | None = None) -> Score:
+def score_label(item: Item, answer: Answer[str], measurements: Mapping[str, float] | None = None) -> ScoredReply:
     """Score an answer that is a label, with further `measurements`.
 
     The measurement `correct` is 1 if the answer is the target, otherwise 0; a reply without an answer is wrong.
     """
-    return Score.of(item, answer, {"correct": float(answer.value == item.target), **(measurements or {})})
+    return ScoredReply.of(item, answer, {"correct": float(answer.value == item.target), **(measurements or {})})
 
 
 def part_and_whole(figure: Figure, hits: Column, predicted: Column, actual: Column) -> tuple[Column, Column]:

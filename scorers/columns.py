@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 Array = npt.NDArray[np.float64]
 Column = npt.NDArray[Any]
@@ -44,13 +44,13 @@ class Columns:
         self.clusters = clusters
 
     @classmethod
-    def of(cls, scores: Sequence[Score], cluster: Numbers | None = None) -> Columns:
+    def of(cls, scores: Sequence[ScoredReply], cluster: Numbers | None = None) -> Columns:
         """Make the columns of scores; without `cluster`, each item is a cluster."""
         cluster = np.arange(len(scores)) if cluster is None else cluster
         return cls(lambda name: _column(scores, name, cluster), cluster, int(cluster.max(initial=-1)) + 1)
 
     @classmethod
-    def of_kinds(cls, scores: Sequence[Score], kind: Numbers, cluster: Numbers, row: Numbers) -> Columns:
+    def of_kinds(cls, scores: Sequence[ScoredReply], kind: Numbers, cluster: Numbers, row: Numbers) -> Columns:
         """Make the columns of N replies from their different scores, whose ids lack what items have in common.
 
         Args:
@@ -105,7 +105,7 @@ def columns_of(facts: Iterable[str]) -> set[str]:
     return {*FIELDS, *PLACES, SCORE, *facts, FACT, MISSING}
 
 
-def by_cluster(scores: Iterable[Score]) -> Columns:
+def by_cluster(scores: Iterable[ScoredReply]) -> Columns:
     """Make the columns of scores with their clusters, which are numbered in order of first appearance."""
     scores = list(scores)
     numbers: dict[str, int] = {}
@@ -113,7 +113,7 @@ def by_cluster(scores: Iterable[Score]) -> Columns:
     return Columns.of(scores, np.array(cluster, dtype=np.int64))
 
 
-def _column(scores: Sequence[Score], name: str, cluster: Numbers) -> npt.NDArray[Any]:
+def _column(scores: Sequence[ScoredReply], name: str, cluster: Numbers) -> npt.NDArray[Any]:
     if name == SCORE:
         return _objects(scores)
     if name in FIELDS:
@@ -126,7 +126,7 @@ def _column(scores: Sequence[Score], name: str, cluster: Numbers) -> npt.NDArray
         rows: dict[tuple[int, str], int] = {}
         keys = zip(cluster.tolist(), (score.id.rpartition("/")[0] for score in scores), strict=True)
         return np.array([rows.setdefault(key, len(rows)) for key in keys], dtype=np.int64)
-    return np.array([score.measurements.get(name, np.nan) for score in scores], dtype=np.float64)
+    return np.array([score.facts.get(name, np.nan) for score in scores], dtype=np.float64)
 
 
 def _objects(values: Sequence[object]) -> npt.NDArray[Any]:

@@ -29,7 +29,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.agreement import pairwise_agreement
 
 # --- the probability that a text is right -----------------------------------------------------------------
@@ -122,7 +122,7 @@ NO_LABEL = "unparsed"
 """What counts as the label of a role that gave none."""
 
 
-def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
+def opinion_figures(scores: Sequence[ScoredReply], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
     """Compute the metrics of the opinions behind N answers, each with its clustered error.
 
     All are 0 to 1:
@@ -143,7 +143,7 @@ def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]
     if roles is None:
         return {}
     filled: list[Opinions] = [by_role or dict.fromkeys(roles) for by_role in opinions]
-    measured = [replace(score, measurements=_measure(score, each)) for score, each in zip(scores, filled, strict=True)]
+    measured = [replace(score, facts=_measure(score, each)) for score, each in zip(scores, filled, strict=True)]
     names = [f"{name}_{role}" for name in ("acc", "unparsed") for role in roles]
     figures = estimates((mean(name, name) for name in names), measured)
     labels = [[by_role[role] or NO_LABEL for by_role in filled] for role in roles]
@@ -153,7 +153,7 @@ def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]
     return figures
 
 
-def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
+def _measure(score: ScoredReply, opinions: Opinions) -> dict[str, float]:
     """Return the measurements of one item's opinions, 0 or 1 each."""
     measurements: dict[str, float] = {}
     for role, label in opinions.items():

@@ -39,7 +39,7 @@ import numpy.typing as npt
 from halu_tasks.core.options import docstring_of
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import FEWEST, Interval, exact_interval, mean_interval
 from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, leave_out, leave_out_items
 
@@ -118,7 +118,7 @@ class Metric:
         return replace(self, name=name, within=((tag, value), *self.within), about=about)
 
     @property
-    def item(self) -> Callable[[Score], float] | None:
+    def item(self) -> Callable[[ScoredReply], float] | None:
         """The function that computes the metric of a single item; None if it is no mean over items."""
         if isinstance(self._of_nothing[0], tuple) or not self.has_sums:
             return None
@@ -262,7 +262,7 @@ def estimate(metric: Metric, columns: Columns) -> Estimate | None:
     return _estimate(metric, left_out(metric, columns)) if len(columns) else None
 
 
-def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:
+def estimates(metrics: Iterable[Metric], scores: Iterable[ScoredReply]) -> dict[str, Estimate]:
     """Estimate metrics by name, in the given order; those that are undefined are left out."""
     columns = by_cluster(scores)
     return {metric.name: value for metric in metrics if (value := estimate(metric, columns)) is not None}

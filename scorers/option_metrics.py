@@ -19,7 +19,7 @@ from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, excerpt, fence
 from halu_tasks.scorers.metrics import Metric, Terms, ratio
 from halu_tasks.scorers.reading.verdicts import VerdictReader
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.jackknife import Sums
 
 # --- a model that reads replies ---------------------------------------------------------------------------
@@ -81,16 +81,16 @@ def _read_again(columns: Columns) -> Columns:
     return Columns.of([read_again(score) for score in columns["score"]], columns.cluster)
 
 
-def _share(name: str, what: str, counts: Callable[[Score], bool]) -> Metric:
+def _share(name: str, what: str, counts: Callable[[ScoredReply], bool]) -> Metric:
     about = f"share of replies that {what}"
     return Metric(name, lambda columns: np.array([*map(counts, columns["score"])], dtype=bool), about, None)
 
 
-def _has_failed(score: Score) -> bool:
+def _has_failed(score: ScoredReply) -> bool:
     return any(verdict.label == FAILED for verdict in score.verdicts)
 
 
-def read_again(score: Score) -> Score:
+def read_again(score: ScoredReply) -> ScoredReply:
     """Return a score with the reader's label in place of the rules', if the reader gave one."""
     if not score.verdicts or _has_failed(score):
         return score
@@ -98,9 +98,9 @@ def read_again(score: Score) -> Score:
     answer = None if label == NO_LABEL else label
     if answer == score.answer:
         return score
-    right = {"correct": float(answer == score.target)} if "correct" in score.measurements else {}
+    right = {"correct": float(answer == score.target)} if "correct" in score.facts else {}
     outcome: Outcome = UNPARSED if answer is None else ANSWERED
-    return replace(score, answer=answer, outcome=outcome, measurements={**score.measurements, **right})
+    return replace(score, answer=answer, outcome=outcome, facts={**score.facts, **right})
 
 
 # --- several wordings of one prompt -----------------------------------------------------------------------
@@ -108,7 +108,7 @@ def read_again(score: Score) -> Score:
 SPREAD = "wording_sd"
 
 
-def wordings_of(scores: Iterable[Score]) -> list[str]:
+def wordings_of(scores: Iterable[ScoredReply]) -> list[str]:
     """Return the wordings of a run's prompts, in order of first appearance; empty if it has only one."""
     return list(dict.fromkeys(score.tags[WORDING] for score in scores if WORDING in score.tags))
 

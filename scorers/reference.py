@@ -26,7 +26,7 @@ from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.agreement import kappa_of_sums
 
 FEWEST = 30
@@ -77,7 +77,7 @@ class ReferenceLabels:
     def __len__(self) -> int:
         return sum(map(len, self.labels.values()))
 
-    def of_verdict(self, score: Score, claim: str) -> VerdictLabel | None:
+    def of_verdict(self, score: ScoredReply, claim: str) -> VerdictLabel | None:
         """Return the label of a part of a reply; None if it has none."""
         for label in self.labels.get((score.id, squeezed(claim)), ()):
             if label.reply is None or _same_reply(label.reply, score.answer):
@@ -90,8 +90,11 @@ def squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
+GIVEN = "labels_given"
+"""The fact that says how many labels a file has, of all replies."""
 FACTS = (
     *("verdicts", "verdicts_read", "verdicts_positive"),
+    GIVEN,
     *("labels", "label_weight", "label_positive", "labelled_positive", "both_positive"),
     *("reference", "reference_weight"),
     *(f"assumed_{rate}_{end}" for rate in ("sensitivity", "specificity") for end in ("low", "high")),
@@ -100,8 +103,8 @@ FACTS = (
 
 
 def with_known_error(
-    score: Score, judged: JudgeSpec, reference: ReferenceLabels | None, assumed: Assumption | None
-) -> Score:
+    score: ScoredReply, judged: JudgeSpec, reference: ReferenceLabels | None, assumed: Assumption | None
+) -> ScoredReply:
     """Add to a judged score what is known of the judge's errors.
 
     Args:
@@ -113,7 +116,7 @@ def with_known_error(
     Returns:
         The score with the measurements that corrected rates sum up; the same score if no judge was asked.
     """
-    if not judged.positive or not (score.verdicts or judged.measurement in score.measurements):
+    if not judged.positive or not (score.verdicts or judged.measurement in score.facts):
         return score
     read = [(verdict.about, verdict.label in judged.positive) for verdict in score.verdicts if verdict.label != FAILED]
     positive = sum(said for _, said in read)
@@ -122,34 +125,33 @@ def with_known_error(
     if reference:
         known = [(label, said) for claim, said in read if (label := reference.of_verdict(score, claim))]
         counts |= {
+            GIVEN: len(reference),
             "labels": len(known),
             "label_weight": sum(label.weight for label, _ in known),
             "label_positive": sum(label.weight * label.value for label, _ in known),
             "labelled_positive": sum(label.weight * said for label, said in known),
             "both_positive": sum(label.weight * label.value * said for label, said in known),
         }
-        if known and judged.measurement in score.measurements:
+        if known and judged.measurement in score.facts:
             # what needs no judge, and what the labels say of the parts that were judged
             share = sum(label.value for label, _ in known) / len(known)
-            counts["reference"] = score.measurements[judged.measurement] - positive + share * len(score.verdicts)
+            counts["reference"] = score.facts[judged.measurement] - positive + share * len(score.verdicts)
             counts["reference_weight"] = max(label.weight for label, _ in known)
     if assumed and assumed.sensitivity and assumed.specificity:
         for name, ends in (("sensitivity", assumed.sensitivity), ("specificity", assumed.specificity)):
             counts |= {f"assumed_{name}_low": ends[0], f"assumed_{name}_high": ends[1]}
-    measurements = {**score.measurements, **{name: float(count) for name, count in counts.items()}}
-    return replace(score, measurements=measurements)
+    measurements = {**score.facts, **{name: float(count) for name, count in counts.items()}}
+    return replace(score, facts=measurements)
 
 
-def drawn_otherwise(scores: Sequence[Score]) -> str | None:
+def drawn_otherwise(scores: Sequence[ScoredReply]) -> str | None:
     """Say why labels without weights cannot be a random part of a run's verdicts; None if they can be one.
 
     They cannot if the judge calls more or fewer of the labelled verdicts a hallucination than of all, by six standard
     errors, which leaves room for verdicts on the same reply.
     """
     names = "labels", "label_weight", "labelled_positive", "verdicts_read", "verdicts_positive"
-    labels, weight, labelled, read, positive = (
-        sum(score.measurements.get(name, 0.0) for score in scores) for name in names
-    )
+    labels, weight, labelled, read, positive = (sum(score.facts.get(name, 0.0) for score in scores) for name in names)
     if not 0 < labels < read or weight != labels:
         return None
     share = positive / read

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Gold, Item
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
 
 Reading = Callable[[str], Answer[str]]
-ScoreReply = Callable[[Item, str, Sequence[str] | None], Score]
+ScoreReply = Callable[[Item, str, Sequence[str] | None], ScoredReply]
 """Scores a reply: (item, reply, labels of the judge's verdicts) -> score. The labels are None if no judge was asked."""
 ReferenceReplies = Mapping[str, "Sequence[Metric]"]
 """The metrics, by name of a fixed reply, that compute from scores what this reply would score on the same items."""

@@ -1,19 +1,25 @@
-"""The score of one reply, a record of measurements from which metrics are computed later."""
+"""A scored reply: what scorers make, logs and details hold, and metrics and reports read."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import ANSWERED, EMPTY, REQUEST_FAILED, Answer, Outcome
 from halu_tasks.scorers.judge import Verdict
 
+if TYPE_CHECKING:
+    from halu_tasks.scorers.methods import Cost, Opinions
+
+OF_ITEM = ("id", "cluster", "tags")
+"""The fields that are the item's, which logs have elsewhere."""
+
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """The score of one reply.
+class ScoredReply:
+    """A scored reply.
 
     Attributes:
         id: The item's id.
@@ -21,70 +27,118 @@ class Score:
             cluster are not independent.
         answer: The answer read from the reply: a label or a list of strings, or None if there is no answer.
         target: The gold answer, in the same form.
-        measurements: Numbers that metrics aggregate by name (`correct` 0 or 1, `iou` 0 to 1, character counts …).
+        facts: Numbers that metrics aggregate by name (`correct` 0 or 1, `iou` 0 to 1, character counts …).
         tags: The item's tags by which results can be split (`type`, `pattern`, `language`).
         reason: Why there is no answer, or another note for people who read the score; otherwise empty.
         outcome: The outcome of reading the reply.
         verdicts: A judge's verdicts on the reply, one for each question; only scores of judged tasks have any.
+        scoring: The mode, `strict` or `paper`.
+        blank: Whether the reply has no content, where the outcome does not say so, as in `paper`.
+        method: The method that answered; None if the model was asked once.
+        counts: The names of the facts that the method counted.
+        opinions: The labels that the method weighed, by role.
+        draft: The score of the method's first version of the reply, if it has one.
+        stop: Why the reply ended, as Inspect says it; None if that is not known.
+        cost: What the reply cost; None if that is not known.
+        judging: What the judge, or the model that read the reply, cost; None if none was asked.
     """
 
     id: str
     cluster: str
     answer: str | list[str] | None
     target: str | list[str]
-    measurements: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     outcome: Outcome = ANSWERED
     verdicts: Sequence[Verdict] = ()
+    scoring: str = "strict"
+    blank: bool = False
+    method: str | None = None
+    counts: Sequence[str] = ()
+    opinions: Opinions | None = None
+    draft: ScoredReply | None = None
+    stop: str | None = None
+    cost: Cost | None = None
+    judging: Cost | None = None
 
     @classmethod
     def of(
         cls,
         item: Item,
         answer: Answer[str] | Answer[list[str]],
-        measurements: Mapping[str, float],
+        facts: Mapping[str, float],
         target: str | list[str] | None = None,
-    ) -> Score:
+    ) -> ScoredReply:
         """Return the score of an answer to an item, whose target is the item's by default."""
         target = item.target if target is None else target
-        return cls(item.id, item.cluster, answer.value, target, measurements, item.tags, answer.reason, answer.outcome)
+        return cls(item.id, item.cluster, answer.value, target, facts, item.tags, answer.reason, answer.outcome)
 
-    def tagged(self, tags: Mapping[str, str]) -> Score:
+    @property
+    def reply_outcome(self) -> Outcome:
+        """The outcome of the reply: that of reading it, or `empty`."""
+        return EMPTY if self.blank else self.outcome
+
+    def tagged(self, tags: Mapping[str, str]) -> ScoredReply:
         """Return the score with additional tags."""
         return replace(self, tags={**self.tags, **tags})
 
     def as_json(self) -> dict[str, Any]:
-        """Convert the score to JSON values, as stored in logs and details; `from_json` restores it."""
-        record = {key: getattr(self, name) for name, key in _JSON_KEYS.items()}
-        record |= {"facts": dict(self.measurements), "tags": dict(self.tags)}
-        return record | ({"verdicts": self.verdicts_json()} if self.verdicts else {})
+        """Convert to JSON values by field, as in logs and details; `from_json` restores it.
 
-    def verdicts_json(self) -> list[dict[str, Any]]:
-        """Convert the verdicts to JSON values."""
-        return [
-            {name: value for name, value in verdict._asdict().items() if value or name != "left_out"}
-            for verdict in self.verdicts
-        ]
+        Fields that are empty are left out, but for the answer.
+        """
+        values = ((name, getattr(self, name)) for name in _FIELDS)
+        return {name: _json(value) for name, value in values if name in _ALWAYS or value not in _EMPTY}
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Score:
-        """Restore a score from the result of `as_json`; unknown keys are ignored."""
-        values = {name: record[key] for name, key in _JSON_KEYS.items() if key in record}
-        if "verdicts" in record:
-            values["verdicts"] = [Verdict(**verdict) for verdict in record["verdicts"]]
+    def from_json(cls, record: Mapping[str, Any], item: Mapping[str, Any] | None = None) -> ScoredReply:
+        """Restore a scored reply.
+
+        Args:
+            record: The result of `as_json`; unknown keys are ignored.
+            item: The fields in `OF_ITEM`, if the record lacks them.
+
+        Raises:
+            TypeError: A field is missing.
+        """
+        values = {name: record[name] for name in _FIELDS if name in record} | dict(item or {})
+        if "verdicts" in values:
+            values["verdicts"] = [Verdict(**verdict) for verdict in values["verdicts"]]
+        if values.get("draft"):
+            values["draft"] = cls.from_json(values["draft"], {name: values[name] for name in OF_ITEM})
         return cls(**values)
 
 
-# the key of each field in JSON. Logs of all versions call the measurements `facts`.
-_JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name != "verdicts"} | {"measurements": "facts"}
+_FIELDS = tuple(each.name for each in fields(ScoredReply))
+_ALWAYS = ("id", "cluster", "answer", "target", "facts", "tags", "outcome", "scoring")
+_EMPTY: Sequence[Any] = ("", (), [], {}, None, False)
 
 
-def mark_empty(score: Score, reply: str) -> Score:
+def _json(value: Any) -> Any:
+    if isinstance(value, ScoredReply):
+        return {name: each for name, each in value.as_json().items() if name not in OF_ITEM}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, list | tuple):
+        is_of_verdicts = value and isinstance(value[0], Verdict)
+        return verdicts_as_json(value) if is_of_verdicts else [*value]
+    return value
+
+
+def verdicts_as_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Convert verdicts to JSON values."""
+    return [
+        {name: value for name, value in verdict._asdict().items() if value or name != "left_out"}
+        for verdict in verdicts
+    ]
+
+
+def mark_empty(scored: ScoredReply, reply: str) -> ScoredReply:
     """Set the outcome to `empty` if the reply has no content, which says nothing about the model."""
-    return replace(score, outcome=EMPTY) if score.answer is None and not reply.strip() else score
+    return replace(scored, outcome=EMPTY) if scored.answer is None and not reply.strip() else scored
 
 
-def mark_failed(score: Score, failure: str) -> Score:
+def mark_failed(scored: ScoredReply, failure: str) -> ScoredReply:
     """Set the outcome of an empty reply to `failed` if its request failed, for this reason."""
-    return replace(score, outcome=REQUEST_FAILED, reason=failure) if failure else score
+    return replace(scored, outcome=REQUEST_FAILED, reason=failure) if failure else scored

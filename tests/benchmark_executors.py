@@ -67,7 +67,7 @@ class Build:
         return f"{found.calls:,} calls, {found.repeated:,} of them repeated"
 
 
-class Score:
+class ScoredReply:
     """The scoring of replies, with details."""
 
     def __init__(self, folder: Path, replies: int) -> None:
@@ -142,7 +142,7 @@ class Sweep:
         return f"{starts} harness commands"
 
 
-Work = Build | Score | Sweep
+Work = Build | ScoredReply | Sweep
 """A command whose result does not depend on kills: its arguments, how much is done, what must be the same, and what was
 done twice."""
 
@@ -237,7 +237,7 @@ def main() -> None:
     with server(answer_one_in_ten) as port:
         works: dict[str, Callable[[], Work]] = {
             "build": lambda: Build(folder, port, options.documents),
-            "score": lambda: Score(folder, options.replies),
+            "score": lambda: ScoredReply(folder, options.replies),
             "sweep": lambda: Sweep(folder, port),
         }
         for name in options.work.split(","):

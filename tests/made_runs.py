@@ -14,7 +14,7 @@ from halu_tasks.report.assemble import assemble
 from halu_tasks.report.board import Board, board
 from halu_tasks.report.page import as_json as to_json
 from halu_tasks.report.records import Report
-from halu_tasks.results.run import Run, ScoredReply
+from halu_tasks.results.run import Run, RunReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build, registry
 
@@ -38,7 +38,7 @@ def figures_of(evaluation: Evaluation, replies: Iterable[str | Reply]) -> dict[s
     return {name: estimate.value for name, estimate in estimates(evaluation.metrics, scores).items()}
 
 
-def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[ScoredReply]:
+def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[RunReply]:
     """Answers to the sample's items: right, but for the first `wrong` ones, which say nothing."""
     evaluation = build(task, Options(data="sample", **options))
     verdicts = [] if evaluation.task.judged and evaluation.options.judge else None
@@ -46,7 +46,7 @@ def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any
     for number, item in enumerate(evaluation.items[:limit]):
         reply = "" if number < wrong else evaluation.task.prompts.oracle(item)
         score = evaluation.task.score(evaluation.options.scoring, item, Reply(reply), verdicts)
-        made.append(ScoredReply(item, reply, score))
+        made.append(RunReply(item, reply, score))
     return made
 
 

@@ -23,7 +23,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.annotators import by_annotator, pooled
 from halu_tasks.scorers.metrics import by_cluster, estimates
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.side_by_side import Pairs
 from halu_tasks.tasks import Task, build, registry
 from halu_tasks.tasks.annotators import OtherAnnotators
@@ -34,9 +34,9 @@ METRICS = ("iou", "char_f1")
 class HeldOut(NamedTuple):
     """A person as a model: beside each of the others against the rest of them, and alone against all others."""
 
-    replies: Sequence[Score]
-    people: Sequence[Score]
-    alone: Score
+    replies: Sequence[ScoredReply]
+    people: Sequence[ScoredReply]
+    alone: ScoredReply
 
 
 def first_four(item: Item) -> Item:
@@ -63,7 +63,7 @@ def measure(task: Task, clusters: Sequence[Sequence[list[HeldOut]]], runs: int) 
     metrics = [metric for metric in task.scoring["strict"].metrics if metric.name in METRICS]
     gaps: dict[str, list[tuple[float, bool, float]]] = {name: [] for name in METRICS}
     for _ in range(runs):
-        replies, people, alone, number = list[Score](), list[Score](), list[Score](), list[int]()
+        replies, people, alone, number = list[ScoredReply](), list[ScoredReply](), list[ScoredReply](), list[int]()
         for place, drawn in enumerate(rng.integers(len(clusters), size=len(clusters))):
             for persons in clusters[drawn]:
                 one = persons[rng.integers(len(persons))]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import halu_tasks
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import build
 
 PACKAGE = str(Path(halu_tasks.__file__).resolve().parent)
@@ -33,7 +33,7 @@ class Way(NamedTuple):
     modules: int
 
 
-def one(task: str, reply: str) -> Callable[[], Score]:
+def one(task: str, reply: str) -> Callable[[], ScoredReply]:
     """Return what scores a reply to the first item of a task's sample, with everything else done before."""
     evaluation = build(task, Options(data="sample"))
     item, mode = evaluation.items[0], evaluation.options.scoring

@@ -28,7 +28,7 @@ from halu_tasks.core.files import to_json
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
 from halu_tasks.text.folding import fold
 
@@ -122,7 +122,7 @@ def separation(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -
         values: The feature's values for the hallucinated and the true text of each of the N pairs.
     """
     texts = [
-        Score("", cluster, None, label, {FACT: value})
+        ScoredReply("", cluster, None, label, {FACT: value})
         for cluster, pair in zip(clusters, values, strict=True)
         for label, value in zip((HALLUCINATED, TRUE), pair, strict=True)
     ]
@@ -156,7 +156,9 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[str]) -> Estimate
         values: The values.
         clusters: The clusters of the N values.
     """
-    scores = [Score("", cluster, None, "", {"value": each}) for each, cluster in zip(values, clusters, strict=True)]
+    scores = [
+        ScoredReply("", cluster, None, "", {"value": each}) for each, cluster in zip(values, clusters, strict=True)
+    ]
     return estimate(_MEAN, by_cluster(scores))
 
 

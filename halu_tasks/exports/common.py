@@ -12,6 +12,7 @@ from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_yo
 from halu_tasks.core.files import atomic_path, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
+from halu_tasks.replies.service import ReplyScorer
 from halu_tasks.results.comparability import Entry
 from halu_tasks.results.read import read_and_warn
 from halu_tasks.results.run import Run
@@ -121,7 +122,8 @@ class PublicRun:
         run, task = self.run, self.run.benchmark_task
         if not (task.judged and run.judge):
             return set()
-        scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
+        scorer = ReplyScorer(task, run.scoring)
+        scores = [scorer.score(answered.item, Reply(answered.reply)) for answered in run.answers]
         return self.figures.keys() - estimates(self.metrics.values(), scores).keys()
 
     def direction(self, name: str) -> str:

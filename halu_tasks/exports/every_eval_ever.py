@@ -19,7 +19,8 @@ from halu_tasks.core.files import json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.exports.common import PublicRun, Warn, each, organization_of, read_public, write_new
-from halu_tasks.results.run import Run, ScoredReply
+from halu_tasks.results.run import Run, RunReply
+from halu_tasks.scorers.score import verdicts_as_json
 
 SCHEMA_VERSION = "0.3.0"
 # the schema's names for the programs that make results
@@ -254,7 +255,7 @@ def _rows(public: PublicRun, evaluation_id: str) -> list[dict[str, Any]]:
 
 
 def _row(
-    public: PublicRun, evaluation_id: str, answered: ScoredReply, epoch: int, values: Mapping[str, float]
+    public: PublicRun, evaluation_id: str, answered: RunReply, epoch: int, values: Mapping[str, float]
 ) -> dict[str, Any]:
     run, score, item = public.run, answered.score, answered.item
     prompt = f"{item.system}\n\n{item.prompt}" if item.system else item.prompt
@@ -262,6 +263,7 @@ def _row(
     shown = {"raw": prompt, "reference": references}
     # by this hash, the schema's converters recognize an item in other results
     sample_hash = hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    verdicts = verdicts_as_json(score.verdicts)
     answer = score.answer if isinstance(score.answer, str) or score.answer is None else "\n".join(score.answer)
     read = {
         "turn_idx": 0,
@@ -287,6 +289,6 @@ def _row(
             **({"reason": score.reason} if score.reason else {}),
             "values": json.dumps(values),
             **{f"tag:{name}": value for name, value in score.tags.items()},
-            **({"verdicts": json.dumps(score.verdicts_json(), ensure_ascii=False)} if score.verdicts else {}),
+            **({"verdicts": json.dumps(verdicts, ensure_ascii=False)} if verdicts else {}),
         },
     }

@@ -23,7 +23,7 @@ from halu_tasks.core.errors import ArgumentError, DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
-from halu_tasks.inspect_adapter.figures import ScoreRecord, figures, spread_all
+from halu_tasks.inspect_adapter.figures import as_metadata, figures, spread_all
 from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
@@ -33,7 +33,7 @@ from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
-from halu_tasks.scorers.score import Score, mark_failed
+from halu_tasks.scorers.score import ScoredReply, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt
 
@@ -51,7 +51,7 @@ def clustered() -> Metric:
         if not records:
             return {}
         metrics = metrics_of(records[0]["scorer"], records[0]["arguments"])
-        return spread_all(estimates(metrics, map(Score.from_json, records)))
+        return spread_all(estimates(metrics, map(ScoredReply.from_json, records)))
 
     return compute
 
@@ -239,12 +239,11 @@ def text_score() -> Scorer:
         answer = hallucinates("" if failure else state.output.completion)
         scored = mark_failed(score_label(Item(id, id, target.text), answer), failure)
         measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
-        scored = replace(scored, measurements={**measurements, **(scored.measurements if target.text else {})})
+        scored = replace(scored, facts={**measurements, **(scored.facts if target.text else {})})
         method = MethodRecord.from_metadata(state.output.metadata)
         scored = with_probability(with_method_output(scored, method), method.probability)
-        acc, cost = scored.measurements.get("correct"), cost_of(transcript().events)
-        record = ScoreRecord(score=scored, acc=acc, cost=cost, method=method.method, counts=sorted(method.counts or ()))
-        return inspect_score(scored, graded(acc), replace(record, opinions=method.opinions).as_metadata())
+        scored, acc = replace(scored, cost=cost_of(transcript().events)), scored.facts.get("correct")
+        return inspect_score(scored, graded(acc), as_metadata(scored, acc))
 
     return score
 

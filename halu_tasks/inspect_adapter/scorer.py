@@ -18,18 +18,17 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.errors import ArgumentError, UsageError, unknown
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
-from halu_tasks.inspect_adapter.figures import ACC, ScoreRecord, figures, labels_of_tasks
+from halu_tasks.inspect_adapter.figures import ACC, as_metadata, figures
 from halu_tasks.inspect_adapter.run_models import check_address
 from halu_tasks.judging.judge import Failures, Judge, judge_of_loop
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import outcome_of
+from halu_tasks.replies.service import Ask, ReplyScorer
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.methods import cost_of
-from halu_tasks.scorers.option_metrics import UNSURE
-from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.reference import ReferenceLabels
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, tokens_of
 from halu_tasks.tasks import Task
@@ -87,59 +86,60 @@ async def _score_sample(
     events = list(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
     sample, output, mode = SampleMetadata.required_of(state), state.output, options.scoring
     task = sample.benchmark_task
-    judged, reading = task.judged, None if sample.weighed else task.rules.reading_spec(mode, task.about)
-    judge = judge_of_run(judged, options) if judged else None
-    reader = judge_of_run(reading, options.for_reader, "reader") if reading else None
-    id = sample.item_id(state.sample_id)
-    item = Item(id, sample.cluster, "\n".join(target), gold=task.gold(sample.gold), tags=sample.tags)
+    if options.reference and task.judged and task.name not in labels:
+        labels[task.name] = read_reference(options.reference, task)
+    read = None if sample.weighed else task.rules.reading_spec(mode, task.about)
+    judge = judge_of_run(task.judged, options) if task.judged else None
+    reader = judge_of_run(read, options.for_reader, "reader") if read else None
+    asked = reader or judge
+    scorer = ReplyScorer(
+        task,
+        mode,
+        task.judged if judge else None,
+        read if reader else None,
+        labels.get(task.name),
+        options.assumption,
+    )
+    item = Item(
+        sample.item_id(state.sample_id),
+        sample.cluster,
+        "\n".join(target),
+        gold=task.gold(sample.gold),
+        tags=sample.tags,
+    )
     item = with_target(item, (output.metadata or {}).get(TARGET))
 
-    async def score_reply(reply: Reply) -> Score:
-        if judge is None or reply.failure:
-            return task.score(mode, item, reply, None if judge is None else ())
-        text = task.judged_text(mode, item, reply.text)
-        return task.score(mode, item, reply, await judge.of_reply(item, text))
+    async def ask(text: Ask) -> Sequence[Verdict]:
+        assert asked
+        return await asked.of_reply(text.item, text.text)
 
     method = MethodRecord.from_metadata(output.metadata)
-    score = await score_reply(Reply(output.completion, probability=method.probability, failure=failure_of(output)))
-    if judged and (options.reference or options.assume):
-        if options.reference and task.name not in labels:
-            labels[task.name] = labels_of_tasks[task.name] = read_reference(options.reference, task)
-        score = with_known_error(score, judged, labels.get(task.name), options.assumption)
-    draft = None if method.draft is None else await score_reply(Reply(method.draft))
-    _count(failures, "judge", [*score.verdicts, *(draft.verdicts if draft else ())], judge)
-    if reader and score.outcome in UNSURE:
-        score = replace(score, verdicts=await reader.of_reply(item, output.completion))
-    _count(failures, "reader", score.verdicts if reader else (), reader)
-    score = _with_token_probability(with_method_output(score, method), task, state, sample.weighed)
-    acc, outcome = _acc(task, mode, score), outcome_of(output.completion, score, mode)
-    record = ScoreRecord(
-        score=score,
-        acc=acc,
+    reply = Reply(output.completion, probability=method.probability, failure=failure_of(output))
+    scored = await scorer.score_by(item, reply, ask)
+    draft = None if method.draft is None else await scorer.of_drafts.score_by(item, Reply(method.draft), ask)
+    given = [*scored.verdicts, *(draft.verdicts if draft else ())]
+    _count(failures, scorer.role or "judge", given, asked)
+    scored = _with_token_probability(with_method_output(scored, method), task, state, sample.weighed)
+    scored = replace(
+        scored,
         cost=cost_of(events),
         judging=cost_of(transcript().events[len(events) :]),
-        task=sample.reference,
-        scoring=mode,
-        outcome=None if outcome == score.outcome else outcome,
-        method=method.method,
-        counts=sorted(method.counts or ()),
         draft=draft,
-        opinions=method.opinions,
-        group=sample.group,
         stop=output.stop_reason,
     )
-    notes = _notes(score, "judge" if judged else "reader")
-    return inspect_score(score, graded(_share(task, mode, score, acc)), record.as_metadata(), *notes)
+    acc = _acc(task, mode, scored)
+    notes = _notes(scored, "judge" if task.judged else "reader")
+    return inspect_score(scored, graded(_share(task, mode, scored, acc)), as_metadata(scored, acc), *notes)
 
 
-def _acc(task: Task, mode: str, score: Score) -> float | None:
+def _acc(task: Task, mode: str, score: ScoredReply) -> float | None:
     """Return the value of the metric `acc` for an item; None if it is undefined."""
     values = (metric.item(score) for metric in task.scoring[mode].metrics if metric.name == ACC and metric.item)
     acc = next(values, math.nan)
     return None if math.isnan(acc) else acc
 
 
-def _notes(score: Score, role: str) -> list[str]:
+def _notes(score: ScoredReply, role: str) -> list[str]:
     """Describe each verdict and its reason, for people who check verdicts."""
     return [
         f"{role}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
@@ -148,7 +148,7 @@ def _notes(score: Score, role: str) -> list[str]:
     ]
 
 
-def inspect_score(score: Score, value: str | float, metadata: dict[str, Any], *notes: str) -> InspectScore:
+def inspect_score(score: ScoredReply, value: str | float, metadata: dict[str, Any], *notes: str) -> InspectScore:
     """Return what Inspect shows of a score: its value, its answer, and why there is none.
 
     The value is never NaN, with which a metric would not see the reply.
@@ -179,7 +179,7 @@ def graded(share: float | None) -> str | float:
     return {1.0: CORRECT, 0.0: INCORRECT}.get(share, share)
 
 
-def _share(task: Task, mode: str, score: Score, acc: float | None) -> float | None:
+def _share(task: Task, mode: str, score: ScoredReply, acc: float | None) -> float | None:
     """Return how much of an item is right.
 
     It is the headline, turned so that more is better, or `acc` if the headline is not a share of items: an F1 has no
@@ -192,9 +192,16 @@ def _share(task: Task, mode: str, score: Score, acc: float | None) -> float | No
     return figure if headline.higher_is_better else 1 - figure
 
 
-def with_method_output(score: Score, method: MethodRecord) -> Score:
-    """Return a score with what the method that answered counted, and why it gave no answer."""
-    score = replace(score, measurements={**score.measurements, **(method.counts or {})})
+def with_method_output(score: ScoredReply, method: MethodRecord) -> ScoredReply:
+    """Return a score with the method that answered, what it counted and weighed, and why it gave no answer."""
+    counts = method.counts or {}
+    score = replace(
+        score,
+        facts={**score.facts, **counts},
+        method=method.method,
+        counts=sorted(counts),
+        opinions=method.opinions,
+    )
     if not method.reason:
         return score
     # the method, not a server, left the reply without content
@@ -202,11 +209,11 @@ def with_method_output(score: Score, method: MethodRecord) -> Score:
     return replace(score, reason=method.reason, outcome=outcome)
 
 
-def _with_token_probability(score: Score, task: Task, state: TaskState, weighed: bool) -> Score:
+def _with_token_probability(score: ScoredReply, task: Task, state: TaskState, weighed: bool) -> ScoredReply:
     """Return the score with the probability of its label, taken from the reply's log-probabilities if it has them."""
-    if task.rules.choices and FACT not in score.measurements and isinstance(score.answer, str):
+    if task.rules.choices and FACT not in score.facts and isinstance(score.answer, str):
         score = with_probability(score, probability_of(tokens_of(state.output), task.rules.choices, score.answer))
-    return without_probability(score) if weighed and FACT not in score.measurements else score
+    return without_probability(score) if weighed and FACT not in score.facts else score
 
 
 def _scorer_options(values: dict[str, Any]) -> Options:

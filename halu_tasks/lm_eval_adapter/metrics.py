@@ -37,7 +37,7 @@ from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
@@ -136,7 +136,7 @@ halu_error_type = _metric("error_type", {"none_allowed": False})
 halu_verdict = _metric("verdict", {"labels": ("True", "False"), "reading": "true_false"})
 
 
-def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:
+def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> ScoredReply:
     """Score a reply, or what a filter of this package replaced it by.
 
     The cluster is empty if the document has none.
@@ -158,7 +158,7 @@ def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> Score:
     return replace(score, outcome=outcome or score.outcome, cluster=score.cluster if has_cluster else "")
 
 
-def _values(named: NamedScorer, score: Score, metrics: Sequence[Metric]) -> dict[str, Any]:
+def _values(named: NamedScorer, score: ScoredReply, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return the values of the headline and of further metrics, in lm-eval 0.4 each with that of its standard error."""
     values: dict[str, Any] = {}
     own, parts = f"halu_{named.name}", {"": PARTS[""]} if _IS_0_5 else PARTS

@@ -38,7 +38,6 @@ from halu_tasks.replies.scoring import (
     HowAsked,
     keep_replies,
     logger,
-    outcome_of,
     prepare_judge,
     run_warnings,
     score_replies,
@@ -220,13 +219,10 @@ class HaluTask(ConfigurableTask):
             others = [task for task in list(_tasks_of_run.values()) if task is not self]
             kept = ", ".join(filter(None, (task._keep_replies() for task in others)))
             raise JudgeError(f"{error}; replies to other tasks were kept: {kept}" if kept else str(error)) from None
-        outcomes = Counter(
-            outcome_of(reply.text, score, evaluation.options.scoring)
-            for (_, reply), score in zip(replies, scores, strict=True)
-        )
+        outcomes = Counter(score.reply_outcome for score in scores)
         options = evaluation.options
         how = HowAsked("lm_eval", bool(self._chat_template), options.structured, options.fewshot)
-        for warning in run_warnings(evaluation.task, outcomes, scores, evaluation.reference, how):
+        for warning in run_warnings(evaluation.task, outcomes, scores, how):
             logger.warning(warning)
         if evaluation.asks_for_probability:
             scores = [

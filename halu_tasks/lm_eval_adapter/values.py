@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from halu_tasks.scorers.metrics import Columns, Estimate, Metric
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import NO_VARIANCE
 
 LONGEST_LABEL = 20
@@ -35,7 +35,7 @@ class ItemValue(float):
 
     __slots__ = ("metric", "score")
 
-    score: Score
+    score: ScoredReply
     metric: tuple[str, str, str, Part]
 
 
@@ -44,10 +44,10 @@ class ItemLabels(str):
 
     __slots__ = ("score",)
 
-    score: Score
+    score: ScoredReply
 
 
-def item_values(metrics: Sequence[Metric], scores: Sequence[Score]) -> Iterator[dict[str, float | str]]:
+def item_values(metrics: Sequence[Metric], scores: Sequence[ScoredReply]) -> Iterator[dict[str, float | str]]:
     """Yield what a sample log shows of each metric for an item, item by item; the first value has the score."""
     columns = Columns.of(scores)
     numbers = {metric.name: metric.of_items(columns) for metric in metrics}

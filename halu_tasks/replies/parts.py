@@ -11,7 +11,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from heapq import merge
 from itertools import islice
@@ -26,9 +26,9 @@ from halu_tasks.core.options import Options
 from halu_tasks.executors.jobs import Report
 from halu_tasks.judging import COSTS
 from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
-from halu_tasks.replies.scoring import asks_models, outcome_of, scores_of
+from halu_tasks.replies.scoring import asks_models, scores_of
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.annotators import OtherAnnotators
 
@@ -233,9 +233,9 @@ def _records(
     needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
     others = OtherAnnotators(evaluation.task, evaluation.options.scoring)
 
-    def without_place(score: Score) -> str:
+    def without_place(score: ScoredReply) -> str:
         id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
-        return json.dumps({**score.as_json(), "id": id, "cluster": "", "reason": ""})
+        return json.dumps(replace(score, id=id, cluster="", reason="").as_json())
 
     # a judge is asked about all replies at once
     for batch in _batches(replies, None if asks_models(evaluation) else _BATCH):
@@ -252,7 +252,7 @@ def _records(
                     shard,
                     row.line,
                     id,
-                    outcome_of(row.reply.text, score, evaluation.options.scoring),
+                    score.reply_outcome,
                     json.dumps("no prediction" if shard == NO_FILE else score.reason),
                     without_place(score),
                 ),

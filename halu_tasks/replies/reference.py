@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, drawn_otherwise, with_known_error
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.reference import FEWEST, GIVEN, drawn_otherwise
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, Task
 
 _UNCORRECTED = (
@@ -34,36 +34,30 @@ def check_reference(evaluation: Evaluation) -> None:
     _ = evaluation.reference
 
 
-def with_known_errors(evaluation: Evaluation, score: Score) -> Score:
-    """Add to a score what is known of the judge's errors."""
-    if evaluation.task.judged is None or not (evaluation.reference or evaluation.options.assume):
-        return score
-    return with_known_error(score, evaluation.task.judged, evaluation.reference, evaluation.options.assumption)
-
-
-def label_warnings(task: Task, reference: ReferenceLabels | None, scores: Sequence[Score]) -> list[str]:
+def label_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
     """Warn of labels that fit no reply of a run, and of those that do not do for its figures."""
-    if reference is None or not any("labels" in score.measurements for score in scores):
+    given = next((score.facts[GIVEN] for score in scores if GIVEN in score.facts), None)
+    if given is None:
         return []
-    return unused_labels(task, reference, number_used(scores)) + unfit_labels(task, scores)
+    return unused_labels(task, round(given), number_used(scores)) + unfit_labels(task, scores)
 
 
-def number_used(scores: Sequence[Score]) -> int:
+def number_used(scores: Sequence[ScoredReply]) -> int:
     """Return how many labels of verdicts the scores have."""
-    return round(sum(score.measurements.get("labels", 0.0) for score in scores))
+    return round(sum(score.facts.get("labels", 0.0) for score in scores))
 
 
-def unused_labels(task: Task, reference: ReferenceLabels, used: int) -> list[str]:
+def unused_labels(task: Task, given: int, used: int) -> list[str]:
     """Warn of labels that fit no verdict."""
-    if used >= len(reference):
+    if used >= given:
         return []
     return [
-        f"{task.name}: {len(reference) - used} of {len(reference)} labels fit no verdict (they are of other replies or "
+        f"{task.name}: {given - used} of {given} labels fit no verdict (they are of other replies or "
         "parts, or the judge failed) and are not used"
     ]
 
 
-def unfit_labels(task: Task, scores: Sequence[Score]) -> list[str]:
+def unfit_labels(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
     """Warn of labels of a run that are no random part of its verdicts, or too few for its figures."""
     if biased := drawn_otherwise(scores):
         return [f"{task.name}: {biased}"]
@@ -71,7 +65,7 @@ def unfit_labels(task: Task, scores: Sequence[Score]) -> list[str]:
     if used < FEWEST:
         return [f"{task.name}: {used} labels are too few for an interval of the corrected rate, {FEWEST} are needed"]
     weight, positive = (
-        sum(score.measurements.get(name, 0.0) for score in scores) for name in ("label_weight", "label_positive")
+        sum(score.facts.get(name, 0.0) for score in scores) for name in ("label_weight", "label_positive")
     )
     if 0 < positive < weight:
         return []
@@ -79,20 +73,20 @@ def unfit_labels(task: Task, scores: Sequence[Score]) -> list[str]:
     return [f"{task.name}: all {used} labels say {kind} hallucination, so judge_{missing} is unknown"]
 
 
-def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:
+def uncorrected_note(task: Task, scores: Sequence[ScoredReply]) -> str | None:
     """Return a note that a judged rate is not the truth, unless the scores say something of the judge's errors."""
     if not _is_judged(task, scores):
         return None
-    if any(name in score.measurements for score in scores for name in ("labels", "assumed_sensitivity_low")):
+    if any(name in score.facts for score in scores for name in ("labels", "assumed_sensitivity_low")):
         return None
     return _UNCORRECTED.format(headline=task.headline)
 
 
-def _is_judged(task: Task, scores: Iterable[Score]) -> bool:
+def _is_judged(task: Task, scores: Iterable[ScoredReply]) -> bool:
     return task.judged is not None and bool(task.judged.positive) and any(score.verdicts for score in scores)
 
 
-def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Sequence[Score]]) -> Metric:
+def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Sequence[ScoredReply]]) -> Metric:
     """Return the metric by which runs are compared: `<metric>_ppi` if all of them have it with an interval.
 
     Args:
@@ -107,7 +101,7 @@ def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Se
     return corrected if all(found and found.low is not None for found in estimates) else metric
 
 
-def comparison_note(task: Task, decisive: Metric, runs: Sequence[Sequence[Score]]) -> str | None:
+def comparison_note(task: Task, decisive: Metric, runs: Sequence[Sequence[ScoredReply]]) -> str | None:
     """Return a note on what differences of a judged rate rest on; None if no judge was asked.
 
     Args:

@@ -53,7 +53,7 @@ from halu_tasks.scorers.annotators import by_annotator
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
@@ -96,7 +96,7 @@ class ScoredFile:
     people: BesidePeople | None
     note: str | None
     run: Mapping[str, Any]
-    scores: Sequence[Score]
+    scores: Sequence[ScoredReply]
 
     def as_json(self) -> dict[str, Any]:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
@@ -243,7 +243,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
     beside, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
     parts = {key: list[Sums | Columns]() for key in metrics}
-    is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[Score]()
+    is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[ScoredReply]()
     same = SameAnswer()
     for records, people in _by_cluster(job, files, number):
         is_scored[[record.item for record in records]] = True
@@ -279,7 +279,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in evaluation.scoring.reference_replies
         },
-        warnings=warnings + run_warnings(task, outcomes, kept, evaluation.reference, missing=missing, same=same),
+        warnings=warnings + run_warnings(task, outcomes, kept, missing=missing, same=same),
         people=_people(evaluation, items, map(int, scored), beside),
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),
@@ -370,13 +370,13 @@ def _columns(records: Sequence[Record | PeopleRecord], *, needs_ids: bool) -> Co
     cluster = [clusters.setdefault(record.cluster, len(clusters)) for record in records]
     questions = [record.id.rpartition("/")[0] if needs_ids else "" for record in records]
     row = [rows.setdefault(question, len(rows)) for question in questions]
-    different = [Score.from_json(json.loads(text)) for text in scores]
+    different = [ScoredReply.from_json(json.loads(text)) for text in scores]
     return Columns.of_kinds(different, *(np.array(column, dtype=np.int64) for column in (kind, cluster, row)))
 
 
-def _score(record: Record) -> Score:
+def _score(record: Record) -> ScoredReply:
     own = {"id": json.loads(record.id), "cluster": json.loads(record.cluster)}
-    return Score.from_json({**json.loads(record.score), **own})
+    return ScoredReply.from_json({**json.loads(record.score), **own})
 
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:
@@ -415,12 +415,8 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
     """
     with atomic_write(path, "details") as file:
         for record in records_by_item(files):
-            score = json.loads(record.score)
             detail = {"epoch": record.epoch} if epochs else {}
-            detail |= {"id": json.loads(record.id)}
-            detail |= {name: score[name] for name in ("answer", "outcome", "target")}
-            detail |= {"scores": score["facts"], "reason": json.loads(record.reason)}
-            detail |= {"verdicts": score["verdicts"]} if "verdicts" in score else {}
+            detail |= replace(_score(record), reason=json.loads(record.reason)).as_json()
             file.write(json.dumps(detail) + "\n")
 
 

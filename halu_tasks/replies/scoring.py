@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,12 +19,11 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.replies.reference import check_reference, label_warnings, with_known_errors
+from halu_tasks.replies.reference import check_reference, label_warnings
+from halu_tasks.replies.service import ReplyScorer, Role
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
-from halu_tasks.scorers.option_metrics import UNSURE
-from halu_tasks.scorers.reference import ReferenceLabels
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, Task, registry
 
 logger = logging.getLogger(__name__)
@@ -88,7 +86,7 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
         with_judge(evaluation.options, judged, check, costs)
 
 
-def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:
+def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[ScoredReply]:
     """Score replies, asking the judge if the task needs one, and save the replies if that fails.
 
     Args:
@@ -116,7 +114,9 @@ def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]])
         raise JudgeError(f"{error}; {kept}{how}") from None
 
 
-def scores_of(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]], costs: Path | None = None) -> list[Score]:
+def scores_of(
+    evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]], costs: Path | None = None
+) -> list[ScoredReply]:
     """Score replies as `score_replies` does, without saving them.
 
     Args:
@@ -127,33 +127,22 @@ def scores_of(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]], cos
     Raises:
         JudgeError: The judge failed on more than the allowed share of questions, or would cost more than is allowed.
     """
-    mode, judged = evaluation.options.scoring, evaluation.task.judged
-    judgements: Sequence[Sequence[Verdict] | None] = [None] * len(replies)
-    if judged and evaluation.options.judge:
-        texts = [
-            (item, evaluation.task.judged_text(mode, item, reply.text)) for item, reply in replies if not reply.failure
-        ]
-        verdicts = iter(_verdicts(evaluation.options, judged, texts, f"judging {evaluation.task.name}", costs))
-        judgements = [() if reply.failure else next(verdicts) for _, reply in replies]
-    scores = [
-        with_known_errors(evaluation, evaluation.task.score(mode, item, reply, verdicts))
-        for (item, reply), verdicts in zip(replies, judgements, strict=True)
-    ]
-    if evaluation.reader:
-        unsure = [number for number, score in enumerate(scores) if score.outcome in UNSURE]
-        texts = [(replies[number][0], replies[number][1].text) for number in unsure]
+    judged, options = evaluation.task.judged, evaluation.options
+
+    def ask(role: Role, texts: Sequence[tuple[Item, str]]) -> Sequence[Sequence[Verdict]]:
+        if role == "judge":
+            assert judged
+            return _verdicts(options, judged, texts, f"judging {evaluation.task.name}", costs)
+        assert evaluation.reader
         doing = f"reading replies to {evaluation.task.name}"
-        readings = _verdicts(evaluation.options.for_reader, evaluation.reader, texts, doing, costs)
-        for number, reading in zip(unsure, readings, strict=True):
-            scores[number] = replace(scores[number], verdicts=reading)
-    return scores
+        return _verdicts(options.for_reader, evaluation.reader, texts, doing, costs)
+
+    return ReplyScorer.of(evaluation).score_all(replies, ask)
 
 
 def _verdicts(
     options: Options, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], doing: str, costs: Path | None
 ) -> Sequence[Sequence[Verdict]]:
-    if not texts:
-        return []
     from tqdm import tqdm
 
     from halu_tasks.judging.judge import with_judge
@@ -164,12 +153,6 @@ def _verdicts(
 
 MOST_EMPTY, MOST_CUT, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.01, 0.20, 0.05
 """The shares of empty, cut and unparsed replies, and of inferred answers, above which `reply_warnings` warns."""
-
-
-def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
-    """Return the outcome of a reply: its score's, or `empty` in `paper`, whose scores do not have that outcome."""
-    is_empty = scoring == "paper" and not reply.strip() and score.outcome != REQUEST_FAILED
-    return EMPTY if is_empty else score.outcome
 
 
 CUT, ENDED = "max_tokens", "stop"
@@ -226,7 +209,7 @@ def reply_warnings(
     """Warn of many empty, unparsed or truncated replies, and of many whose answer is inferred.
 
     Args:
-        outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
+        outcomes: The number of replies by `ScoredReply.reply_outcome`; items without any reply are not counted.
         how: How the replies were asked for; None if no harness made them, whose flags are then not advised.
         task: The task; of one's own, the prompt may be at fault.
         missing: The number of items without any reply, which are part of the whole in the shares that are shown.
@@ -301,7 +284,7 @@ class SameAnswer:
     MOST_ITEMS_BY_CHANCE, MOST_WRONG_BY_CHANCE = 9, 4
     """The numbers of answered items, and of those with another correct answer, up to which nothing is said."""
 
-    def __init__(self, scores: Iterable[Score] = ()) -> None:
+    def __init__(self, scores: Iterable[ScoredReply] = ()) -> None:
         self._answer: str | None = None
         self._replies, self._items = 0, dict[str, bool]()
         self.differ = False
@@ -354,8 +337,7 @@ REPORT_FOLLOWS = "HALU_TASKS_REPORT_FOLLOWS"
 def run_warnings(
     task: Task,
     outcomes: Mapping[Outcome, int],
-    scores: Sequence[Score],
-    reference: ReferenceLabels | None = None,
+    scores: Sequence[ScoredReply],
     how: HowAsked | None = None,
     missing: int = 0,
     stops: Stops | None = None,
@@ -367,7 +349,6 @@ def run_warnings(
         task: The task.
         outcomes: As in `reply_warnings`.
         scores: The scores, with the judge's verdicts.
-        reference: Better labels of the replies, if there are any.
         how: As in `reply_warnings`.
         missing: As in `reply_warnings`.
         stops: As in `reply_warnings`.
@@ -379,10 +360,10 @@ def run_warnings(
         warnings += request_warnings(scores, sum(outcomes.values()) + missing)
         warnings += (same or SameAnswer(scores)).warnings(sum(outcomes.values()) + missing, how, task)
         warnings += verdict_warnings(task, scores)
-    return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, reference, scores)
+    return [f"{task.name}: {share} {meaning}" for share, meaning in warnings] + label_warnings(task, scores)
 
 
-def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Sequence[Score]) -> list[str]:
+def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], after: Sequence[ScoredReply]) -> list[str]:
     """Warn of revisions that leave the judge less to check, so that fewer faults do not mean fewer hallucinations.
 
     Args:
@@ -413,7 +394,7 @@ _NAMED = 5
 """The number of items that a warning names."""
 
 
-def request_warnings(scores: Sequence[Score], total: int) -> list[tuple[str, str]]:
+def request_warnings(scores: Sequence[ScoredReply], total: int) -> list[tuple[str, str]]:
     """Warn of requests that failed, naming their items.
 
     Args:
@@ -434,7 +415,7 @@ def request_warnings(scores: Sequence[Score], total: int) -> list[tuple[str, str
     return [(_share(count, total, "requests"), meaning)]
 
 
-def verdict_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str]]:
+def verdict_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[tuple[str, str]]:
     """Warn of texts that the judge was not shown in full, and of questions on which it failed.
 
     The latter have the values that the headline could have had.
@@ -458,7 +439,7 @@ def verdict_warnings(task: Task, scores: Sequence[Score]) -> list[tuple[str, str
     if not failed or task.judged is None:
         return warnings
     name, meaning = task.judged.measurement, "have no verdict of the judge"
-    counted = [number for number, score in zip(failures, scores, strict=True) if name in score.measurements]
+    counted = [number for number, score in zip(failures, scores, strict=True) if name in score.facts]
     if any(counted):
         more = sum(counted) / len(counted)
         meaning += f" and count as no hallucination; if all of them were, there would be {more:.4f} more in a reply"

@@ -24,7 +24,7 @@ from halu_tasks.results.comparability import (
 )
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.registry import Group
 
@@ -69,7 +69,7 @@ class Column:
         """The entries."""
         return list(self.runs)
 
-    def scores(self, entry: Entry, other: Entry | None = None) -> Sequence[Score]:
+    def scores(self, entry: Entry, other: Entry | None = None) -> Sequence[ScoredReply]:
         """Return the scores of an entry, only of the items that another entry has if that is named."""
         scores = self.runs[entry].scores
         if other is None or not self.differ_in_items(entry, other):
@@ -185,7 +185,7 @@ class Mean:
         parts = zip(self.columns, metric.members, strict=True)
         return any(column.by_judge_alone(member) for column, member in parts)
 
-    def scores(self, entry: Entry, other: Entry | None = None) -> list[Score]:
+    def scores(self, entry: Entry, other: Entry | None = None) -> list[ScoredReply]:
         """Join an entry's scores in all columns, only of the items that another entry has if that is named."""
         return self.group.scores({column.task.name: column.scores(entry, other) for column in self.columns})
 

@@ -27,7 +27,7 @@ from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply, verdicts_as_json
 from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
 from halu_tasks.text.spans import Span, Text
 
@@ -69,8 +69,8 @@ class ReplyRecord(NamedTuple):
 
     item: Item
     reply: str
-    score: Score
-    other: Score | None
+    score: ScoredReply
+    other: ScoredReply | None
     value: float | None
     other_value: float | None
 
@@ -94,7 +94,7 @@ def write_details(board: Board, table: Path) -> list[Json]:
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         # a progress bar, only on a terminal
         for column in tqdm(board.columns, desc="comparing", unit="task", disable=None):
-            others: dict[Any, Score] = {}
+            others: dict[Any, ScoredReply] = {}
             replies = {entry.id: _records(column, run, others) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
                 rows = _rows(column, run, entry.label, replies[entry.id])
@@ -108,7 +108,7 @@ def _per_kind(board: Board) -> int:
     return max(3, min(PER_KIND, 100 // max(len(board.columns), 1)))
 
 
-def _records(column: Column, run: Run, others: dict[Any, Score]) -> list[ReplyRecord]:
+def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[ReplyRecord]:
     """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
     mode = OTHER_MODE[run.scoring]
     values = _values_of(column.headline, run.scores)
@@ -116,7 +116,7 @@ def _records(column: Column, run: Run, others: dict[Any, Score]) -> list[ReplyRe
         return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
     scores = []
     for answered in run.answers:
-        key = answered.item.id, answered.reply, str(answered.score.target), answered.score.measurements.get(FACT)
+        key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
         if key not in others:
             others[key] = answered.scored(column.task, mode)
         scores.append(others[key])
@@ -129,7 +129,7 @@ def _metrics(column: Column, mode: str) -> dict[str, Metric]:
     return {metric.name: metric for metric in column.task.scoring[mode].metrics}
 
 
-def _values_of(metric: Metric | None, scores: Sequence[Score]) -> list[float | None]:
+def _values_of(metric: Metric | None, scores: Sequence[ScoredReply]) -> list[float | None]:
     """Return the figure of each single item, None where the metric does not define one."""
     if metric is None:
         return [None] * len(scores)
@@ -143,8 +143,8 @@ def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) 
         row: dict[str, Any] = {"entry": label, "column": column.title, "task": run.task, "scoring": run.scoring}
         row |= {"id": item.id, "cluster": item.cluster, "system": item.system, "prompt": item.prompt, "reply": reply}
         row |= {"target": score.target, "answer": score.answer, "outcome": score.outcome, "reason": score.reason}
-        row |= {"tags": dict(item.tags), "facts": dict(score.measurements), "source": run.source}
-        row["verdicts"] = score.verdicts_json() or None
+        row |= {"tags": dict(item.tags), "facts": dict(score.facts), "source": run.source}
+        row["verdicts"] = verdicts_as_json(score.verdicts) or None
         if other:
             row |= {"other_scoring": OTHER_MODE[run.scoring], "other_answer": other.answer}
             row["other_outcome"] = other.outcome
@@ -178,7 +178,7 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
     }
 
 
-def _breakdowns(column: Column, scores: Mapping[str, Sequence[Score]]) -> Iterator[Json]:
+def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> Iterator[Json]:
     """Break the headline down by each tag with several values."""
     columns = {entry: by_cluster(own) for entry, own in scores.items()}
     tags = {answered.item.id: answered.item.tags for answered in column.first.answers}.values()
@@ -203,7 +203,7 @@ def _figure(metric: Metric, columns: Columns) -> Json | None:
     return None if figure is None else figure._asdict()
 
 
-def _confusion(entry: str, scores: Sequence[Score]) -> Json | None:
+def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Json | None:
     """Count answers by target, those without a label by their outcome; None if targets are not labels."""
     targets = sorted({score.target for score in scores if isinstance(score.target, str)})
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
@@ -218,9 +218,9 @@ def _confusion(entry: str, scores: Sequence[Score]) -> Json | None:
     return {"entry": entry, "targets": targets, "answers": answers, "counts": counts}
 
 
-def _calibration(entry: str, label: str, scores: Sequence[Score]) -> Json | None:
+def _calibration(entry: str, label: str, scores: Sequence[ScoredReply]) -> Json | None:
     """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
-    known = [(score.measurements[FACT], score.target == label) for score in scores if FACT in score.measurements]
+    known = [(score.facts[FACT], score.target == label) for score in scores if FACT in score.facts]
     clusters = by_cluster(scores)
     errors = [_figure(metric(label), clusters) for metric in (ece, brier)]
     if not known or None in errors:
@@ -378,9 +378,9 @@ def _shown_reply(entry: str, record: ReplyRecord, other_mode: str, limit: int) -
         "target": score.target if differs else None,
         "value": record.value,
         "reason": score.reason,
-        "verdicts": _cut_all(score.verdicts_json()[:_MAX_VERDICTS], limit),
+        "verdicts": _cut_all(verdicts_as_json(score.verdicts)[:_MAX_VERDICTS], limit),
         "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
-        "probability": score.measurements.get(FACT),
+        "probability": score.facts.get(FACT),
         "other": other
         and {"scoring": other_mode, "answer": _cut_all(other.answer, limit)}
         | {"outcome": other.outcome, "value": record.other_value},

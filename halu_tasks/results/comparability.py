@@ -82,20 +82,20 @@ def asked_otherwise(first: Run, other: Run) -> list[str]:
 
 def items_that_differ(first: Run, other: Run) -> int:
     """Count the items of a run that lack the same answer, outcome and value of what both measured in another run."""
-    both = {name for score in first.scores for name in score.measurements}
-    both &= {name for score in other.scores for name in score.measurements}
+    both = {name for score in first.scores for name in score.facts}
+    both &= {name for score in other.scores for name in score.facts}
     return len({id for id, _ in Counter(_read(first, both)) - Counter(_read(other, both))})
 
 
 def repeats(run: Run, earlier: Run) -> bool:
     """Return whether a run has all of an earlier one's answers and scores."""
-    measured, before = ({name for score in own.scores for name in score.measurements} for own in (run, earlier))
+    measured, before = ({name for score in own.scores for name in score.facts} for own in (run, earlier))
     return before <= measured and not items_that_differ(earlier, run)
 
 
 def _read(run: Run, names: Collection[str]) -> Iterator[tuple[str, str]]:
     for score in run.scores:
-        measured = sorted((name, value) for name, value in score.measurements.items() if name in names)
+        measured = sorted((name, value) for name, value in score.facts.items() if name in names)
         yield score.id, repr((score.answer, score.outcome, measured))
 
 

@@ -21,9 +21,10 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import path_without_url_signs
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.limits import check_archive, read_member
-from halu_tasks.inspect_adapter.figures import RECORD, ScoreRecord, stops_of
+from halu_tasks.inspect_adapter.figures import RECORD, LoggedReply, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, UnfinishedError, own_settings
+from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
 from halu_tasks.scorers.methods import total
 from halu_tasks.solvers.asking import SampleMetadata
@@ -77,10 +78,10 @@ def read_runs(log: str) -> list[Run] | list[Skipped]:
         raise UnfinishedError(log, header, f"the run is unfinished ({state(header)})")
     if header.invalidated:
         raise UnfinishedError(log, header, "samples of the run were marked as invalid")
-    answers: dict[tuple[str, str], list[tuple[ScoredReply, ScoreRecord]]] = {}
+    answers: dict[tuple[str, str], list[tuple[RunReply, LoggedReply]]] = {}
     for answered, record in _answers(log, header, provenances):
-        if record.task:
-            answers.setdefault((record.task.task, record.scoring), []).append((answered, record))
+        if record.sample:
+            answers.setdefault((record.sample.task, record.reply.scoring), []).append((answered, record))
     runs = []
     for provenance in provenances:
         modes = {mode: answers[task, mode] for task, mode in answers if task == provenance.task.task}
@@ -97,7 +98,7 @@ def _run(
     header: EvalLog,
     provenance: Provenance,
     scoring: str,
-    answers: list[tuple[ScoredReply, ScoreRecord]],
+    answers: list[tuple[RunReply, LoggedReply]],
     together: list[Provenance],
 ) -> Run:
     spec = header.eval
@@ -133,11 +134,10 @@ def _run(
     )
 
 
-def _cost(records: Sequence[ScoreRecord], role: str) -> dict[str, float] | None:
+def _cost(records: Sequence[LoggedReply], role: str) -> dict[str, float] | None:
     """Add up the costs of answers, and the tokens of the judge or reader, which may be the model itself."""
-    costs, judging = (
-        [cost for cost in each if cost] for each in zip(*((r.cost, r.judging) for r in records), strict=True)
-    )
+    costs = [cost for record in records if (cost := record.reply.cost)]
+    judging = [cost for record in records if (cost := record.reply.judging)]
     cost = total(costs) if costs else {}
     if judging:
         used = total(judging)
@@ -204,7 +204,7 @@ def _unreadable(log: str, error: Exception) -> DataError:
     return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
 
 
-def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> Iterator[tuple[ScoredReply, ScoreRecord]]:
+def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> Iterator[tuple[RunReply, LoggedReply]]:
     """Read each sample, with the scorer's record of it; one that ended in an error is a request that failed.
 
     Inspect's own reader validates all events of a sample and takes ten times as long.
@@ -212,18 +212,22 @@ def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> It
     ids = header.eval.dataset.sample_ids or []
     place = {id: number for number, id in enumerate(ids)}
     count, failed = 0, list[Mapping[str, Any]]()
-    answers: list[tuple[Any, ScoredReply, ScoreRecord]] = []
+    answers: list[tuple[Any, RunReply, LoggedReply]] = []
     for sample in samples_of(log):
         count += 1
         if sample.get("error"):
             failed.append(sample)
             continue
         scores = (sample.get("scores") or {}).values()
-        logged = (ScoreRecord.from_log(score.get("metadata"), sample["id"], sample["metadata"]) for score in scores)
+        logged = (LoggedReply.from_log(score.get("metadata"), sample["id"], sample["metadata"]) for score in scores)
         # if a log was scored several times in a mode, the last one counts
         stop = next((choice.get("stop_reason") for choice in sample["output"].get("choices") or ()), None)
-        # a log that was made before records had it
-        records = {record.scoring: replace(record, stop=record.stop or stop) for record in logged if record}
+        # a log that was made before scored replies had it
+        records = {
+            one.reply.scoring: one._replace(reply=replace(one.reply, stop=one.reply.stop or stop))
+            for one in logged
+            if one
+        }
         if not records:
             raise DataError(
                 f"{log}: sample {sample['id']} has no score of this package; score it with: "
@@ -233,7 +237,7 @@ def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> It
         answers += [(order, _answered(sample, record), record) for record in records.values()]
     if not count:
         raise DataError(f"{log}: holds no samples; run the task again without --no-log-samples")
-    modes = {record.scoring for *_, record in answers} or {provenances[0].scoring}
+    modes = {record.reply.scoring for *_, record in answers} or {provenances[0].scoring}
     has_judge = "grader" in (header.eval.model_roles or {}) or any(one.judge for one in provenances)
     for errored in failed:
         order = errored["epoch"], place.get(errored["id"], len(place))
@@ -303,21 +307,22 @@ def _sample(content: bytes) -> dict[str, Any]:
     return dict(json.loads(content))
 
 
-def _failed(sample: Mapping[str, Any], mode: str, *, has_judge: bool) -> tuple[ScoredReply, ScoreRecord]:
+def _failed(sample: Mapping[str, Any], mode: str, *, has_judge: bool) -> tuple[RunReply, LoggedReply]:
     """Score a sample that ended in an error as a request that failed."""
     item, metadata = _item(sample), SampleMetadata.model_validate(sample["metadata"])
     error = sample["error"]
     message = str(error["message"] if isinstance(error, dict) else error)
     reply = Reply("", failure=redacted(" ".join(message.split())))
-    score = metadata.benchmark_task.score(mode, item, reply, () if has_judge else None)
-    return ScoredReply(item, "", score), ScoreRecord(score=score, task=metadata.reference, scoring=mode)
+    task = metadata.benchmark_task
+    score = ReplyScorer(task, mode, task.judged if has_judge else None).score(item, reply)
+    return RunReply(item, "", score), LoggedReply(score, metadata)
 
 
-def _answered(sample: Mapping[str, Any], record: ScoreRecord) -> ScoredReply:
+def _answered(sample: Mapping[str, Any], record: LoggedReply) -> RunReply:
     item, choices = _item(sample), sample["output"].get("choices") or [{"message": {"content": ""}}]
     # what a server says of a request that it refuses is no reply
-    text = "" if record.score.outcome == REQUEST_FAILED else _text(choices[0]["message"], sample)
-    return ScoredReply(item, text, replace(record.score, tags=item.tags))
+    text = "" if record.reply.outcome == REQUEST_FAILED else _text(choices[0]["message"], sample)
+    return RunReply(item, text, replace(record.reply, tags=item.tags))
 
 
 def _item(sample: Mapping[str, Any]) -> Item:

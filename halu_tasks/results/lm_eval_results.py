@@ -10,8 +10,9 @@ from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.items import OF_ITEM, Item, Reply
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, ScoredReply, Skipped, own_settings
-from halu_tasks.scorers.score import Score
+from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, own_settings
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Provenance, Task
 
@@ -116,19 +117,19 @@ def _parse_arguments(arguments: Any) -> dict[str, Any]:
     return {key.strip(): value for key, _, value in pairs}
 
 
-def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, provenance: Provenance) -> ScoredReply:
+def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, provenance: Provenance) -> RunReply:
     try:
         doc = row["doc"]
         if provenance.options.get("probability"):
             return _score_likelihoods(doc, row, task, provenance.scoring)
-        score = Score.from_json(json.loads(row["filtered_resps"][0]))
-        return ScoredReply(_item(doc, task), str(row["resps"][0][0]), score)
+        score = ScoredReply.from_json(json.loads(row["filtered_resps"][0]))
+        return RunReply(_item(doc, task), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         problem = f"{task.name}: {path.name}:{number} is not a sample that this package scored"
         raise DataError(f"{problem} ({type(error).__name__}: {error})") from None
 
 
-def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> ScoredReply:
+def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> RunReply:
     """Score a sample that was asked for likelihoods, for which lm-eval logs no score."""
     assert task.rules.choices
     (first, reply), (second, _) = row["filtered_resps"]
@@ -136,8 +137,8 @@ def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Tas
     item = _item(doc, task)
     if reply in (None, "None"):
         reply = "" if probability is None else task.rules.choices[probability <= 0.5]
-    score = task.score(scoring, item, Reply(reply, probability=probability))
-    return ScoredReply(item, reply, score if probability is not None else without_probability(score))
+    score = ReplyScorer(task, scoring).score(item, Reply(reply, probability=probability))
+    return RunReply(item, reply, score if probability is not None else without_probability(score))
 
 
 def _item(doc: Mapping[str, Any], task: Task) -> Item:

@@ -189,7 +189,7 @@ def _inspect_runs(log: Path) -> list[Run] | list[Skipped]:
 def _check(run: Run) -> None:
     """Raise DataError if a measurement is not a finite number."""
     for score in run.scores:
-        for name, value in score.measurements.items():
+        for name, value in score.facts.items():
             if not math.isfinite(value):
                 raise DataError(
                     f"{run.source}: {run.task}: {name} of item {score.id!r} is {value}, expected a finite number"

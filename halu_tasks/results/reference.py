@@ -12,7 +12,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.replies.reference import number_used, unfit_labels, unused_labels
 from halu_tasks.results.read import read_results
-from halu_tasks.results.run import Run, ScoredReply
+from halu_tasks.results.run import Run, RunReply
 from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, squeezed, with_known_error
 from halu_tasks.tasks import Task
@@ -68,7 +68,7 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
     return drawn, warnings
 
 
-def _verdicts(run: Run, task: Task, answer: ScoredReply, weight: str) -> Iterator[dict[str, Any]]:
+def _verdicts(run: Run, task: Task, answer: RunReply, weight: str) -> Iterator[dict[str, Any]]:
     """Return a row for each verdict on a reply; its columns are `FIELDS`."""
     assert task.judged
     reply = task.judged_text(run.scoring, answer.item, answer.reply)
@@ -127,5 +127,5 @@ def with_reference(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]
         raise DataError(f"{path}: the results contain no run of a judged task with verdicts to label")
     for name, task in tasks.items():
         # labels of several models are in one file, so only those of none are of note
-        warnings += unused_labels(task, labels_of(name), used[name])
+        warnings += unused_labels(task, len(labels_of(name)), used[name])
     return labelled, warnings

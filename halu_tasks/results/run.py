@@ -22,14 +22,14 @@ from halu_tasks.replies.scoring import (
     HowAsked,
     SameAnswer,
     Stops,
-    outcome_of,
     reply_warnings,
     request_warnings,
     verdict_warnings,
 )
+from halu_tasks.replies.service import ReplyScorer
 from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.tasks import Provenance, Task
 from halu_tasks.tasks.prompts import Decoding
@@ -67,23 +67,23 @@ def cause_of(error: EvalError) -> str:
     return " ".join((lines[-1] if called else lines[0]).split()) if lines else ""
 
 
-class ScoredReply(NamedTuple):
+class RunReply(NamedTuple):
     """An item, a reply to it, and the score of that reply."""
 
     item: Item
     reply: str
-    score: Score
+    score: ScoredReply
 
     @property
     def given(self) -> Reply:
         """The reply as it is scored."""
         failure = self.score.reason if self.score.outcome == REQUEST_FAILED else ""
-        return Reply(self.reply, probability=self.score.measurements.get(FACT), failure=failure)
+        return Reply(self.reply, probability=self.score.facts.get(FACT), failure=failure)
 
-    def scored(self, task: Task, mode: str) -> Score:
+    def scored(self, task: Task, mode: str) -> ScoredReply:
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
         target = self.score.target if isinstance(self.score.target, str) else None
-        return task.score(mode, with_target(self.item, target), self.given)
+        return ReplyScorer(task, mode).score(with_target(self.item, target), self.given)
 
 
 class Skipped(NamedTuple):
@@ -156,7 +156,7 @@ class Run:
     settings: Mapping[str, Any]
     provenance: Provenance
     epochs: int
-    answers: Sequence[ScoredReply]
+    answers: Sequence[RunReply]
     created: str
     completed: str = ""
     method: str = PLAIN
@@ -181,7 +181,7 @@ class Run:
         return self.provenance.scoring
 
     @cached_property
-    def scores(self) -> list[Score]:
+    def scores(self) -> list[ScoredReply]:
         """The scores of all answers, in their order."""
         return [answered.score for answered in self.answers]
 
@@ -198,7 +198,7 @@ class Run:
     @cached_property
     def outcomes(self) -> Mapping[Outcome, int]:
         """The number of replies by what became of them, where empty replies count as such in both modes."""
-        return Counter(outcome_of(answer.reply, answer.score, self.scoring) for answer in self.answers)
+        return Counter(score.reply_outcome for score in self.scores)
 
     @property
     def reply_warnings(self) -> list[tuple[str, str]]:

@@ -12,8 +12,9 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.predictions import prediction_rows, with_target
-from halu_tasks.results.run import METHOD_UNKNOWN, Run, ScoredReply
-from halu_tasks.scorers.score import Score
+from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.results.run import METHOD_UNKNOWN, Run, RunReply
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, Provenance, build
 from halu_tasks.tasks.asking import PACKAGED
 
@@ -60,8 +61,8 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     if task.judged and provenance.judge:
         scores = _read_details(path, record, evaluation, pairs)
     else:
-        mode = provenance.scoring
-        scores = [task.score(mode, with_target(item, reply.target), reply) for item, _, reply in pairs]
+        scorer = ReplyScorer(task, provenance.scoring)
+        scores = [scorer.score(with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),
         id=f"{stable_hash(*record['predictions_sha256'])} {record['model']} {record['created']}",
@@ -71,7 +72,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         settings={},
         provenance=provenance,
         epochs=len(epochs),
-        answers=[ScoredReply(item, reply.text, one) for (item, _, reply), one in zip(pairs, scores, strict=True)],
+        answers=[RunReply(item, reply.text, one) for (item, _, reply), one in zip(pairs, scores, strict=True)],
         method=METHOD_UNKNOWN,
         created=record["created"],
     )
@@ -114,7 +115,7 @@ def _evaluation(
 
 def _read_details(
     path: Path, record: Mapping[str, Any], evaluation: Evaluation, pairs: Sequence[tuple[Item, int, Reply]]
-) -> list[Score]:
+) -> list[ScoredReply]:
     """Read the scores of judged replies."""
     if not record["details"]:
         raise DataError(
@@ -127,9 +128,7 @@ def _read_details(
         raise DataError(f"{path}: {details} has other items than the predictions; score them again")
     scores = []
     for item, epoch, _ in pairs:
-        row = rows[item.id, epoch]
-        known = {"id": item.id, "cluster": item.cluster, "tags": item.tags, "facts": row["scores"]}
-        scores.append(Score.from_json({**row, **known}))
+        scores.append(ScoredReply.from_json(rows[item.id, epoch]))
     return scores
 
 

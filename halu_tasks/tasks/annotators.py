@@ -13,7 +13,7 @@ from halu_tasks.scorers.annotators import annotators_alpha, by_annotator, in_mod
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
 from halu_tasks.scorers.columns import Columns, Numbers
 from halu_tasks.scorers.metrics import Estimate, as_json, by_cluster
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.side_by_side import Pairs, SideBySide
 from halu_tasks.tasks.task import Task
@@ -25,8 +25,8 @@ _KEPT = 1_000
 class ScoredPair(NamedTuple):
     """A reply and what an annotator says of the item, both scored against what the other annotators say."""
 
-    reply: Score
-    person: Score
+    reply: ScoredReply
+    person: ScoredReply
 
 
 class OtherAnnotators:
@@ -42,11 +42,11 @@ class OtherAnnotators:
 
     def __init__(self, task: Task, mode: str) -> None:
         self._task, self._mode = task, mode
-        self._people: dict[str, list[tuple[Item, Score]]] = {}
+        self._people: dict[str, list[tuple[Item, ScoredReply]]] = {}
 
     def pairs(self, item: Item, reply: Reply) -> list[ScoredPair]:
         """Score a reply beside each annotator of an item; empty if it has fewer than two."""
-        scores: dict[int, Score] = {}
+        scores: dict[int, ScoredReply] = {}
         pairs = []
         for gold, person in self._of_item(item):
             if id(gold) not in scores:
@@ -70,7 +70,7 @@ class OtherAnnotators:
         sums.add(ones, people, np.array([items[pair.person.id] for pair in pairs]))
         return sums.figures(shown)
 
-    def _of_item(self, item: Item) -> list[tuple[Item, Score]]:
+    def _of_item(self, item: Item) -> list[tuple[Item, ScoredReply]]:
         """Return, for each annotator, the item with what the others say as gold, and the annotator's score."""
         if item.id not in self._people:
             if len(self._people) >= _KEPT:
@@ -78,7 +78,7 @@ class OtherAnnotators:
             self._people[item.id] = self._scored(item)
         return self._people[item.id]
 
-    def _scored(self, item: Item) -> list[tuple[Item, Score]]:
+    def _scored(self, item: Item) -> list[tuple[Item, ScoredReply]]:
         people, answer, oracle = by_annotator(item), self._task.rules.answer, self._task.prompts.oracle
         if len(people) < 2:
             return []

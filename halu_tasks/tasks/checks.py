@@ -18,7 +18,7 @@ from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import JudgedText, Spans, Strings
 from halu_tasks.scorers.metrics import Metric, estimates
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks.build import build
 from halu_tasks.tasks.keys import GroupKeys, validated
 from halu_tasks.tasks.prompts import PARTS
@@ -115,7 +115,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
         raise file.fault("cases", f"makes no items of {of}")
     if not all(isinstance(item, Item) for item in items):
         raise file.fault("cases", "returns something other than items (halu_tasks.core.items.Item)")
-    ids, scores, tags = set[str](), list[Score](), task.rules.tags
+    ids, scores, tags = set[str](), list[ScoredReply](), task.rules.tags
     for item in items:
         if item.id in ids:
             yield file.fault("rows", evaluation.repeated_id(item.id))
@@ -144,7 +144,7 @@ def _first_of(refused: Sequence[DataError]) -> Iterator[str]:
         yield first.replace(named[2], ", ".join(values), 1) if named else first
 
 
-def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> Score:
+def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> ScoredReply:
     """Check an item; return the score of the reply to it that should earn the full score."""
     of = f"item {item.id!r} of {of}"
     if missing := [name for name in task.prompts.fields if name not in item.fields]:
@@ -189,7 +189,7 @@ def _check_quoted(item: Item) -> None:
             raise ValueError(f"gold {string!r} is empty or has white space at its ends, so no reply can quote it")
 
 
-def _metric_faults(task: Task, scores: Sequence[Score], of: str) -> Iterator[str]:
+def _metric_faults(task: Task, scores: Sequence[ScoredReply], of: str) -> Iterator[str]:
     """Say what metrics lack over the full-score replies to all items; those of a judge are undefined without it."""
     metrics = {metric.name: metric for metric in task.scoring["strict"].metrics if not metric.requires_option}
     values = {} if task.judged else estimates(metrics.values(), scores)

@@ -22,7 +22,7 @@ from halu_tasks.tasks.yaml_files import Entries, TaskFile, packaged_files, read_
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate, Metric
-    from halu_tasks.scorers.score import Score
+    from halu_tasks.scorers.score import ScoredReply
 
 logger = logging.getLogger(__name__)
 Named = TypeVar("Named")
@@ -66,7 +66,7 @@ class Group:
                 raise self.file.fault("aggregate_metric_list", reason)
         check_alike(self.file, self.tasks)
 
-    def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
+    def figures(self, scoring: str, by_task: Mapping[str, Sequence[ScoredReply]]) -> dict[str, Estimate]:
         """Estimate the means over the members' scores.
 
         Clusters that extend over several members keep their correlation.
@@ -101,7 +101,7 @@ class Group:
         names = [metric.name for metric in (instead or {}).values()]
         return mean_of(names[0] if names else name, members | dict(instead or {}), "task")
 
-    def scores(self, by_task: Mapping[str, Sequence[Score]]) -> list[Score]:
+    def scores(self, by_task: Mapping[str, Sequence[ScoredReply]]) -> list[ScoredReply]:
         """Join the members' scores, each with the member's name as its tag `task`."""
         return [score.tagged({"task": name}) for name in self.members for score in by_task.get(name, ())]
 

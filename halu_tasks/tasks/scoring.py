@@ -24,7 +24,7 @@ from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
-from halu_tasks.scorers.score import Score, mark_empty, mark_failed
+from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
@@ -33,7 +33,7 @@ from halu_tasks.text.folding import fold, slug
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
 
-Result = TypeVar("Result", Score, Answer[str])
+Result = TypeVar("Result", ScoredReply, Answer[str])
 MODES: tuple[Mode, ...] = ("strict", "paper")
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 """How far a reply is searched for further questions, in characters, and how many of these are looked at.
@@ -362,11 +362,12 @@ class Scoring(Keys):
 
     def score(
         self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: tuple[str, ...]
-    ) -> Score:
+    ) -> ScoredReply:
         """Score a reply; `questions` are those that a reply may continue with."""
         item = in_mode(item, mode)
         if reply.failure:
-            return mark_failed(self.score(mode, item, Reply(""), verdicts, questions), reply.failure)
+            score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), reply.failure)
+            return replace(score, blank=False)
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, reply.text, questions), verdicts)
         else:
@@ -374,16 +375,16 @@ class Scoring(Keys):
         if mode == "strict":
             return mark_empty(score, reply.text)
         # in `paper` the authors tell neither these apart, nor empty replies from others
-        instead = _IN_PAPER.get(score.outcome)
-        return replace(score, outcome=instead) if instead else score
+        outcome = _IN_PAPER.get(score.outcome, score.outcome)
+        return replace(score, outcome=outcome, scoring=mode, blank=not reply.text.strip())
 
-    def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> Score:
+    def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         score = self.scorers[mode].score(item, text, labels)
         abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(strip_reasoning(text) or "")
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
-    def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> Score:
+    def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> ScoredReply:
         texts = self._readings(mode, reply.text, questions)
         return with_probability(
             _first_read(self.scorers[mode].score(item, text, None) for text in texts), reply.probability

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from halu_tasks.scorers.judge import JudgeSpec, Verdict
     from halu_tasks.scorers.metrics import Metric
     from halu_tasks.scorers.registry import TaskScorer
-    from halu_tasks.scorers.score import Score
+    from halu_tasks.scorers.score import ScoredReply
     from halu_tasks.tasks.data import TaskData
     from halu_tasks.tasks.keys import Model
     from halu_tasks.tasks.prompts import Prompts
@@ -318,7 +318,7 @@ class Task:
         """Return the metric that sums up the task in a mode, `strict` or `paper`."""
         return self.scoring[mode].metrics[0]
 
-    def metrics_of(self, mode: str, scores: Sequence[Score]) -> tuple[Metric, ...]:
+    def metrics_of(self, mode: str, scores: Sequence[ScoredReply]) -> tuple[Metric, ...]:
         """Return all metrics of the scores of a run in a mode, with those of several wordings if it has any.
 
         Args:
@@ -331,7 +331,7 @@ class Task:
         is_read = self.rules.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
         return with_reader(metrics) if is_read else metrics
 
-    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
+    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> ScoredReply:
         """Score a reply.
 
         In `strict`, a reply that continues with another question after its answer is read up to that question.

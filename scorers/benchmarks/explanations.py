@@ -28,7 +28,7 @@ from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 
 ALPHA = 0.7
@@ -185,9 +185,9 @@ def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
     if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1:
         raise ValueError(f"alpha: expected a number above 0, up to 1, got {alpha!r}")
 
-    def score(item: Item, reply: str, verdicts: object) -> Score:
+    def score(item: Item, reply: str, verdicts: object) -> ScoredReply:
         answer = read_explanation(reply)
-        return Score.of(item, answer, _measurements(matches(answer.value or "", item.target), alpha))
+        return ScoredReply.of(item, answer, _measurements(matches(answer.value or "", item.target), alpha))
 
     return TaskScorer(score, (*_EXPMATCH, share_unparsed()), _FACTS)
 
@@ -225,7 +225,7 @@ def read(reply: str) -> tuple[Answer[str], str]:
     return factual(reply), explanation_of(str(structured_reply(text).get("explanation", text)))
 
 
-def score_factchd(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> Score:
+def score_factchd(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> ScoredReply:
     """Score a reply in `strict`: an unparsed one is worth nothing, its explanation included."""
     answer, explanation = read(reply)
     found = matches(explanation, explanation_of(item.gold.reason))
@@ -234,7 +234,7 @@ def score_factchd(item: Item[ExplanationGold], reply: str, verdicts: object = No
     return score_label(item, answer, _measurements(found, item.gold.alpha))
 
 
-def score_factchd_published(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> Score:
+def score_factchd_published(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> ScoredReply:
     """Score a reply as the authors' evaluator does, but for its stemmer and its rounding.
 
     A reply without a label keeps the score of its explanation, and is no true or false positive or negative.

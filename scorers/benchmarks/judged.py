@@ -46,7 +46,7 @@ from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reference import FACTS as REFERENCE_FACTS
 from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.text.folding import slug
 from halu_tasks.text.sentences import sentences
 
@@ -91,7 +91,7 @@ OPEN_ANSWER = JudgeSpec(
 )
 
 
-def score_open(item: Item[AnswerGold], reply: str, verdicts: Sequence[str] | None) -> Score:
+def score_open(item: Item[AnswerGold], reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
     """Score an open answer by the judge's verdict.
 
     A reply without an answer (blank, or with a reasoning block that is never closed) is unparsed; if there is a judge,
@@ -110,7 +110,7 @@ def score_open(item: Item[AnswerGold], reply: str, verdicts: Sequence[str] | Non
         measurements["judge_failed"] = float(FAILED in verdicts)
         if FAILED not in verdicts:
             measurements["hallucinated"] = float(not text or CONFLICT in verdicts)
-    return Score.of(item, _open_answer(reply, verdicts), measurements)
+    return ScoredReply.of(item, _open_answer(reply, verdicts), measurements)
 
 
 _BY_JUDGE: dict[str, Any] = {"requires_option": "judge"}
@@ -186,7 +186,7 @@ def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
     shares = {label: f"share_{slug(label)}" for label in labels}
     better: Mapping[str, bool] = {"good": True, "bad": False}
 
-    def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+    def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
         measurements = {}
         if verdicts is not None:
             measurements["judge_failed"] = float(FAILED in verdicts)
@@ -194,7 +194,7 @@ def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
                 senses = {labels[verdict] for verdict in verdicts} or {"bad"}
                 measurements |= {sense: float(sense in senses) for sense in better}
                 measurements |= {share: float(label in verdicts) for label, share in shares.items()}
-        return Score.of(item, _open_answer(reply, verdicts), measurements)
+        return ScoredReply.of(item, _open_answer(reply, verdicts), measurements)
 
     def share_of_label(label: str, name: str) -> Metric:
         about = f"share of replies with the label {label}"
@@ -273,7 +273,7 @@ _COUNTS = (
 )
 
 
-def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] | None) -> Score:
+def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
     """Score a summary by the judge's verdicts on its sentences.
 
     A sentence on which the judge failed does not count as a hallucination, but is counted in `failed`.
@@ -305,7 +305,7 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
             "factor": item.gold.adjustment,
         }
     answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, answer_text(reply)[1] or "empty")
-    return Score.of(item, answer, {name: float(count) for name, count in counts.items()})
+    return ScoredReply.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 
 @metric(higher_is_better=False, range=(0.0, math.inf), requires_option="judge")

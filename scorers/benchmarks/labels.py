@@ -41,7 +41,7 @@ from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_typ
 from halu_tasks.scorers.reading.text import sentences
 from halu_tasks.scorers.reading.types import TypeQuestion
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 from halu_tasks.text.folding import fold, slug
 
@@ -279,7 +279,7 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
     """
     read = reading_named(reading)
 
-    def score(item: Item, reply: str, verdicts: object) -> Score:
+    def score(item: Item, reply: str, verdicts: object) -> ScoredReply:
         answer = read(reply)
         wrong = {"hallucinated": float(answer.value != item.target)}
         if of_truth:
@@ -347,7 +347,7 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
     """
     read = _type_alone if alone else _type_of
 
-    def score(item: Item[TypeGold], reply: str, verdicts: object) -> Score:
+    def score(item: Item[TypeGold], reply: str, verdicts: object) -> ScoredReply:
         answer = read(item, reply)
         return score_label(item, answer, {f"as_{each}": float(answer.value == each) for each in item.gold.types})
 
@@ -402,7 +402,7 @@ def claims_scorer(published: bool = False) -> TaskScorer:
         share (0 to 1) of claims that are `supported`.
     """
 
-    def score(item: Item, reply: str, verdicts: object) -> Score:
+    def score(item: Item, reply: str, verdicts: object) -> ScoredReply:
         if published:
             listed = Checks([check == YES for check in _SUPPORTED.findall(reply)], reason="no claim with a check")
         else:

@@ -19,7 +19,7 @@ from halu_tasks.scorers.kinds import check_spans
 from halu_tasks.scorers.metrics import Metric, outcome_shares
 from halu_tasks.scorers.reading.questions import NONE, TYPES
 from halu_tasks.scorers.registry import TaskScorer, make_scorer
-from halu_tasks.scorers.score import Score, mark_empty
+from halu_tasks.scorers.score import ScoredReply, mark_empty
 
 HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_type": "acc", "verdict": "acc"}
 """The headline metric of each scorer, whose value is that of the sample."""
@@ -75,7 +75,7 @@ class NamedScorer:
         """
         return metrics_of(self.name, self.arguments)
 
-    def score(self, sample: UserSample, reply: str) -> Score:
+    def score(self, sample: UserSample, reply: str) -> ScoredReply:
         """Score a reply to a sample.
 
         Raises:

@@ -23,7 +23,7 @@ from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import precision_sum
 from halu_tasks.text.folding import normalise
 from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, placed, quoted, shifted, trimmed, unmarked
@@ -290,7 +290,7 @@ def psiloqa_scorer() -> TaskScorer:
 def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
     """Create a scorer with `iou`, another metric and `acc`, each the mean over texts of a figure."""
 
-    def score(item: Item[SpanGold], reply: str, verdicts: object) -> Score:
+    def score(item: Item[SpanGold], reply: str, verdicts: object) -> ScoredReply:
         text, spans = item.gold.text, item.gold.spans
         gold = item.gold.degrees or [Mark(*span) for span in spans]
         found = read_marks(reply, text, [(start, end) for start, end in spans], "passage", records=True)
@@ -304,7 +304,7 @@ def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
         }
         answered = float(found.answer.value is not None)
         measurements = {name: value * answered for name, value in figures.items()}
-        return Score.of(item, found.answer, measurements, list(item.gold.strings))
+        return ScoredReply.of(item, found.answer, measurements, list(item.gold.strings))
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
     acc = mean("acc", "acc", "mean share of the gold strings that are returned")

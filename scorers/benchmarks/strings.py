@@ -28,7 +28,7 @@ from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_co
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.text.folding import normalise
 from halu_tasks.text.spans import char_counts
 
@@ -41,7 +41,7 @@ _UNITS: dict[Returns, Unit] = {"sentence": "sentence", "entities": "entity", "pa
 
 def score_passages(
     item: Item[SpanGold], reply: str, unit: Unit, categories: Mapping[str, str] | None = None, *, degrees: bool = False
-) -> Score:
+) -> ScoredReply:
     """Score what a reply returns of a text: each `entity`, one `sentence`, or each `passage` of any length.
 
     A string counts wherever it occurs in the text. If some of these places are gold spans, it counts only there, since
@@ -92,7 +92,7 @@ def score_passages(
         measurements |= {name: float(count) for name, count in _by_category(item, found, categories).items()}
     if unplaced and not answer.reason:
         answer = answer._replace(reason=f"{len(unplaced)} of {len(returned)} strings not in the text")
-    return Score.of(item, answer, measurements, list(item.gold.strings))
+    return ScoredReply.of(item, answer, measurements, list(item.gold.strings))
 
 
 def _by_category(item: Item[SpanGold], found: Marked, categories: Mapping[str, str]) -> Counter[str]:
@@ -111,7 +111,7 @@ def _by_category(item: Item[SpanGold], found: Marked, categories: Mapping[str, s
     return counts
 
 
-def score_passages_published(item: Item[SpanGold], reply: str, unit: Unit) -> Score:
+def score_passages_published(item: Item[SpanGold], reply: str, unit: Unit) -> ScoredReply:
     """Score entities or a sentence as the authors' evaluation does.
 
     `acc` is the recall of raw strings, or their equality for a sentence; `iou` is that of their first occurrences.
@@ -133,7 +133,7 @@ def score_passages_published(item: Item[SpanGold], reply: str, unit: Unit) -> Sc
         "iou_joined": sum(ious),
     }
     answer = Answer(returned) if any(string.strip() for string in returned) else Answer(None, "no string")
-    return Score.of(item, answer, measurements, gold)
+    return ScoredReply.of(item, answer, measurements, gold)
 
 
 @metric
@@ -235,7 +235,7 @@ def iou_scorer(
     unit = _UNITS[returns]
     if published:
 
-        def score(item: Item[SpanGold], reply: str, _: object) -> Score:
+        def score(item: Item[SpanGold], reply: str, _: object) -> ScoredReply:
             return score_passages_published(item, reply, unit)
 
         return TaskScorer(score, _PUBLISHED_METRICS, _PUBLISHED_FACTS)
@@ -261,7 +261,7 @@ def iou_scorer(
 _FUZZY = 90.0
 
 
-def score_replacements(item: Item[StringsGold], reply: str, verdicts: object = None) -> Score:
+def score_replacements(item: Item[StringsGold], reply: str, verdicts: object = None) -> ScoredReply:
     """Score the replacements in a reply, in order, against the gold's `originals`.
 
     Replacements beyond the number of masks are ignored, and missing ones are wrong. Strings are compared after
@@ -281,16 +281,16 @@ def score_replacements(item: Item[StringsGold], reply: str, verdicts: object = N
     measurements = {"acc": em_mask, "em": float(all(right)), "em_mask": em_mask, "em_fuzzy": float(all(near))}
     if len(returned) < len(originals) and not answer.reason:
         answer = answer._replace(reason=f"{len(returned)} of {len(originals)} replacements")
-    return Score.of(item, answer, measurements, list(item.gold.originals))
+    return ScoredReply.of(item, answer, measurements, list(item.gold.originals))
 
 
-def score_replacements_published(item: Item[StringsGold], reply: str, verdicts: object = None) -> Score:
+def score_replacements_published(item: Item[StringsGold], reply: str, verdicts: object = None) -> ScoredReply:
     """Score the replacements as the authors' evaluation does: the recall of raw strings, called exact match there."""
     returned = authors.replacements(reply)
     gold = list(item.gold.published_originals)
     em = authors.set_recall(gold, returned)
     answer = Answer(returned) if returned else Answer[list[str]](None, "no string")
-    return Score.of(item, answer, {"acc": em, "em": em}, gold)
+    return ScoredReply.of(item, answer, {"acc": em, "em": em}, gold)
 
 
 def exact_match_scorer(published: bool = False) -> TaskScorer:

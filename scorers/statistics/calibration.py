@@ -17,7 +17,7 @@ import numpy.typing as npt
 from halu_tasks.scorers.classification import FIGURES, Figure, part_and_whole, ratio_or_zero
 from halu_tasks.scorers.columns import Array, Column
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio, summary_of
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 # --- probabilities of tokens ------------------------------------------------------------------------------
 
@@ -69,19 +69,19 @@ def _word(text: str) -> str:
     return text.strip(" \t\r\n\u2581\u0120\"'*_.,:;!()[]").casefold()
 
 
-def with_probability(score: Score, probability: float | None) -> Score:
+def with_probability(score: ScoredReply, probability: float | None) -> ScoredReply:
     """Add the probability, unless it is None, to the measurements."""
-    return score if probability is None else replace(score, measurements={**score.measurements, FACT: probability})
+    return score if probability is None else replace(score, facts={**score.facts, FACT: probability})
 
 
-def has_probability(score: Score) -> bool:
+def has_probability(score: ScoredReply) -> bool:
     """Return whether a score has a probability, or should have one."""
-    return FACT in score.measurements or MISSING in score.measurements
+    return FACT in score.facts or MISSING in score.facts
 
 
-def without_probability(score: Score) -> Score:
+def without_probability(score: ScoredReply) -> ScoredReply:
     """Mark the score of an item that should have a probability and has none."""
-    return replace(score, measurements={**score.measurements, MISSING: 1.0})
+    return replace(score, facts={**score.facts, MISSING: 1.0})
 
 
 # --- metrics ----------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import numpy as np
 
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import (
     BELOW,
     NO_VARIANCE,
@@ -64,7 +64,7 @@ class Difference(NamedTuple):
     p_equal: float | None = None
 
 
-def same_items(ones: Sequence[Score], others: Sequence[Score]) -> str:
+def same_items(ones: Sequence[ScoredReply], others: Sequence[ScoredReply]) -> str:
     """Check that two runs are on the same items and clusters; an item may occur several times (epochs) in both.
 
     Returns:
@@ -84,7 +84,7 @@ def same_items(ones: Sequence[Score], others: Sequence[Score]) -> str:
     return f"the runs differ in their items: {'; '.join(problems)}" if problems else ""
 
 
-def without_clusters(metric: Metric, scores: Sequence[Score]) -> LeftOut:
+def without_clusters(metric: Metric, scores: Sequence[ScoredReply]) -> LeftOut:
     """Compute a metric of a run without each cluster, in the order of the clusters' names.
 
     Runs on the same items therefore have the same order. Repeats of an item keep theirs.
@@ -92,18 +92,18 @@ def without_clusters(metric: Metric, scores: Sequence[Score]) -> LeftOut:
     return left_out(metric, by_cluster(sorted(scores, key=lambda s: (s.cluster, s.id))))
 
 
-def counted_scores(metric: Metric, scores: Sequence[Score]) -> list[Score]:
+def counted_scores(metric: Metric, scores: Sequence[ScoredReply]) -> list[ScoredReply]:
     """Select the scores with the metric's tags, all if it has none."""
     return [s for s in scores if {*metric.within} <= s.tags.items()]
 
 
-def items_of(metric: Metric, scores: Sequence[Score]) -> int:
+def items_of(metric: Metric, scores: Sequence[ScoredReply]) -> int:
     """Count the items, only those with the metric's tag if it has one. Repeats of an item count once."""
     return len({s.id for s in counted_scores(metric, scores)})
 
 
 def difference(
-    metric: Metric, ones: Sequence[Score], others: Sequence[Score], margin: float | None = None
+    metric: Metric, ones: Sequence[ScoredReply], others: Sequence[ScoredReply], margin: float | None = None
 ) -> Difference | None:
     """Compute the difference of a metric between two runs on the same items.
 

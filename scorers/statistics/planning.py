@@ -33,7 +33,7 @@ from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, left_out
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, counted_scores, difference
 
 # a difference that is only a rounding error, or that no number of items detects
@@ -291,7 +291,7 @@ def of_difference(one_model: Variances, correlation: float) -> Variances:
     return Variances(2 * one_model.between * (1 - correlation), within, one_model.cluster_size)
 
 
-def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
+def variances_of(metric: Metric, *runs: Sequence[ScoredReply]) -> Variances | None:
     """Estimate the variances of one run's figure, or of the difference between two runs on the same items.
 
     The variance over clusters is that of the jackknife; the part of the repeats, from the variance of the replies to
@@ -320,7 +320,7 @@ def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
     return Variances(between, within, items / len({s.cluster for s in used[0]}))
 
 
-def share_of_replies(metric: Metric, scores: Sequence[Score]) -> float | None:
+def share_of_replies(metric: Metric, scores: Sequence[ScoredReply]) -> float | None:
     """Estimate the share of a figure's variance, 0 to 1, that is there because a model answers an item differently.
 
     The rest is that of items. More replies to each item reduce only this share, and more items all of it. What a reply
@@ -348,7 +348,7 @@ def share_of_replies(metric: Metric, scores: Sequence[Score]) -> float | None:
     return min(within / figure.stderr**2, 1.0)
 
 
-def _within(value_of: Callable[[Score], float], runs: Sequence[Sequence[Score]]) -> float | None:
+def _within(value_of: Callable[[ScoredReply], float], runs: Sequence[Sequence[ScoredReply]]) -> float | None:
     """Compute the mean variance of the replies to the same item, summed over runs; None without repeats."""
     sums = 0.0
     for scores in runs:

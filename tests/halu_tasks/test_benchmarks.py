@@ -112,7 +112,7 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
     examples = {item.prompt: item for item in _example_items(evaluation)}
     for example in evaluation.examples:
         item = examples[example.prompt]
-        facts = evaluation.scoring.score(item, example.reply, fine(evaluation, item, example.reply)).measurements
+        facts = evaluation.scoring.score(item, example.reply, fine(evaluation, item, example.reply)).facts
         assert facts.get("acc", 1.0) == 1.0 and facts.get("correct", 1.0) == 1.0
 
 
@@ -127,14 +127,14 @@ def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str
         labels = fine(evaluation, item, right.text)
         verdicts = None if labels is None else [Verdict(label) for label in labels]
         alone = evaluation.task.score("strict", item, right, verdicts)
-        assert evaluation.task.score("strict", item, more, verdicts).measurements == alone.measurements
+        assert evaluation.task.score("strict", item, more, verdicts).facts == alone.facts
 
 
 def test_a_reply_to_a_judged_task_that_only_declines_is_counted() -> None:
     evaluation = build("cfaith_gen", Options(data="sample"))
     item, verdicts = evaluation.items[0], [Verdict("consistent")]
     declined = evaluation.task.score("strict", item, Reply("I'm sorry, but I cannot answer this."), verdicts)
-    assert declined.outcome == "abstained" and declined.measurements["hallucinated"] == 0.0
+    assert declined.outcome == "abstained" and declined.facts["hallucinated"] == 0.0
     for reply in ("I don't know the year. It was built in Rome.", item.target):
         assert evaluation.task.score("strict", item, Reply(reply), verdicts).outcome == "answered"
     assert "abstained" in {metric.name for metric in evaluation.scoring.metrics}

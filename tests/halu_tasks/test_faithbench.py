@@ -86,7 +86,7 @@ def test_in_paper_a_questionable_summary_is_hallucinated_also_if_it_is_scored_ag
     strict, paper = (build("faithbench_judgment", Options(data="sample", scoring=mode)) for mode in ("strict", "paper"))
     item = next(item for item in strict.items if item.tags["class"] == "Questionable")
     assert item.target == "No" and {i.id: i.target for i in paper.items}[item.id] == "Yes"
-    correct = [paper.task.score(mode, item, Reply("Yes")).measurements["correct"] for mode in ("strict", "paper")]
+    correct = [paper.task.score(mode, item, Reply("Yes")).facts["correct"] for mode in ("strict", "paper")]
     assert correct == [0.0, 1.0]
     replies = [(item, Reply("Yes")) for item in strict.items]
     beside = [OtherAnnotators(strict.task, mode).beside(replies) for mode in ("strict", "paper")]

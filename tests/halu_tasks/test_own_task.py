@@ -21,7 +21,7 @@ from scipy.stats import ttest_rel
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.metrics import estimates, mean
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import TaskReference, build
 from halu_tasks.tasks.registry import task_of_file
 
@@ -95,7 +95,9 @@ def test_rows_of_which_the_same_is_asked_are_one_observation(here: Cli, tmp_path
         told = here("score", "t.yaml", f"{name}.jsonl", "--model", name, "--json").stdout
         Path(f"{name}.json").write_text(told)
         ours = json.loads(told)["intervals"]["acc"]
-        forty = estimates([mean("acc", "v")], [Score(str(n), str(n), "x", "x", {"v": v}) for n, v in enumerate(right)])
+        forty = estimates(
+            [mean("acc", "v")], [ScoredReply(str(n), str(n), "x", "x", {"v": v}) for n, v in enumerate(right)]
+        )
         assert ours == pytest.approx([forty["acc"].low, forty["acc"].high])
     here("report", "a.json", "b.json", "-o", "report")
     (pair,) = json.loads(Path("report/report.json").read_text())["pairs"]

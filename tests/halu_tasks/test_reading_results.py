@@ -23,11 +23,11 @@ from halu_tasks.report.board import board
 from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build
 
-Score = Callable[..., Path]
+ScoredReply = Callable[..., Path]
 
 
 @pytest.fixture
-def score(capsys: Capture) -> Score:
+def score(capsys: Capture) -> ScoredReply:
     """`score(folder, task, rows or "oracle", *arguments)` keeps what `halu-tasks score --json` prints as
     `folder/scored.json`, beside the predictions."""
 
@@ -188,7 +188,7 @@ def test_links_and_what_cannot_be_opened_do_not_end_the_reading(tmp_path: Path) 
 # --- score --json -----------------------------------------------------------------------------------
 
 
-def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_path: Path) -> None:
+def test_scored_predictions_are_read_with_the_same_figures(score: ScoredReply, tmp_path: Path) -> None:
     rows = {
         item.id: TASKS[CORRECTION].prompts.oracle(item) for item in build(CORRECTION, Options(data="sample")).items[:9]
     }
@@ -232,7 +232,9 @@ def test_scored_wordings_are_read_with_the_prompts_of_the_run(here: Any, tmp_pat
     assert "scored.json: short.yaml does not exist" in here("report", "scored.json").stderr
 
 
-def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked(score: Score, tmp_path: Path) -> None:
+def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked(
+    score: ScoredReply, tmp_path: Path
+) -> None:
     lm_eval_files(tmp_path / "run", CORRECTION)
     lm_eval_files(tmp_path / "other", CORRECTION, date=1.0, model_name="org/other")
     path = score(tmp_path / "scored", CORRECTION, "oracle")
@@ -244,7 +246,7 @@ def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked
 
 
 def test_predictions_that_moved_along_are_found_and_others_of_that_name_are_passed_over(
-    score: Score, tmp_path: Path, monkeypatch: Patch
+    score: ScoredReply, tmp_path: Path, monkeypatch: Patch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = score(Path("one"), CORRECTION, "oracle")
@@ -260,7 +262,9 @@ def test_predictions_that_moved_along_are_found_and_others_of_that_name_are_pass
     assert why(path).endswith("; run the command in the folder in which it was scored")
 
 
-def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(score: Score, tmp_path: Path) -> None:
+def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(
+    score: ScoredReply, tmp_path: Path
+) -> None:
     data = tmp_path / "refact_multi_error.jsonl"
     shutil.copy(SAMPLE / "refact" / data.name, data)
     path = score(tmp_path / "scored", CORRECTION, "oracle", data=str(data))
@@ -280,7 +284,7 @@ def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(s
     assert str(data) in why(path) and "No such file" in why(path)
 
 
-def test_no_address_in_a_result_is_followed(score: Score, tmp_path: Path) -> None:
+def test_no_address_in_a_result_is_followed(score: ScoredReply, tmp_path: Path) -> None:
     path = score(tmp_path / "scored", CORRECTION, "oracle")
     whole = json.loads(path.read_text())
     elsewhere = whole["run"] | {"predictions": ["simplecache::http://127.0.0.1:9/predictions.jsonl"]}
@@ -302,7 +306,7 @@ class _Counting(Handler):
     do_HEAD = do_POST = do_GET
 
 
-def test_neither_a_source_nor_a_card_in_a_result_is_fetched(score: Score, tmp_path: Path) -> None:
+def test_neither_a_source_nor_a_card_in_a_result_is_fetched(score: ScoredReply, tmp_path: Path) -> None:
     path = score(tmp_path / "scored", CORRECTION, "oracle")
     whole = json.loads(path.read_text())
     folder = tmp_path / "folder"
@@ -335,7 +339,7 @@ def test_neither_a_source_nor_a_card_in_a_result_is_fetched(score: Score, tmp_pa
 # --- reports of what was read -----------------------------------------------------------------------
 
 
-def test_replies_of_any_kind_are_reported(score: Score, tmp_path: Path) -> None:
+def test_replies_of_any_kind_are_reported(score: ScoredReply, tmp_path: Path) -> None:
     items = build(CORRECTION, Options(data="sample")).items
     odd = [
         "\ud800 half",
@@ -364,7 +368,7 @@ def test_replies_of_any_kind_are_reported(score: Score, tmp_path: Path) -> None:
     assert line.startswith("| a\\|b \\<c\\>\N{REPLACEMENT CHARACTER} | ")
 
 
-def test_a_report_that_cannot_be_written_says_so_in_a_line(score: Score, tmp_path: Path, capsys: Capture) -> None:
+def test_a_report_that_cannot_be_written_says_so_in_a_line(score: ScoredReply, tmp_path: Path, capsys: Capture) -> None:
     path = score(tmp_path / "scored", CORRECTION, "oracle")
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder" / "report.md").mkdir(parents=True)

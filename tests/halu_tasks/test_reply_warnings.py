@@ -16,7 +16,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import HowAsked, reply_warnings
 from halu_tasks.report.page import markdown, render
 from halu_tasks.report.summary import summary
-from halu_tasks.results.run import ScoredReply
+from halu_tasks.results.run import RunReply
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
 from halu_tasks.tasks.registry import task_named
@@ -68,7 +68,7 @@ def test_one_answer_to_all_is_told_where_it_means_something(here: Run, tmp_path:
 def test_one_answer_to_all_is_in_the_summary_of_a_report(tmp_path: Path) -> None:
     run = run_of(TASK, model="constant")
     answers = [
-        ScoredReply(item, "Final Verdict: True", run.benchmark_task.score("strict", item, Reply("Final Verdict: True")))
+        RunReply(item, "Final Verdict: True", run.benchmark_task.score("strict", item, Reply("Final Verdict: True")))
         for item in (own.item for own in run.answers)
     ]
     report = report_on([replace(run, answers=answers), run_of(TASK, model="other")], tmp_path)

@@ -329,7 +329,7 @@ def test_no_scorer_measures_what_it_does_not_declare(name: str, reply: str) -> N
     for mode, scorer in task.scoring.items():
         for each in (reply, evaluation.oracle(item), evaluation.baseline(item)):
             score = task.score(mode, item, Reply(each, probability=0.4), [] if task.judged else None)
-            assert score.measurements.keys() <= columns_of(scorer.facts)
+            assert score.facts.keys() <= columns_of(scorer.facts)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.report.page import markdown, render
 from halu_tasks.report.summary import rule, summary
 from halu_tasks.report.write import compare
-from halu_tasks.results.run import ScoredReply
+from halu_tasks.results.run import RunReply
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import CONSISTENT, FAILED, Verdict
 from halu_tasks.text.figures import escaped
@@ -43,9 +43,7 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     assert "judge_failed" not in cell.metrics and cell.n == 24
     judged = {"asked": 8.0, "failed": 2.0}
     verdicts = [Verdict(label) for label in (*2 * [FAILED], *6 * [CONSISTENT])]
-    scores = [
-        replace(own.score, measurements={**own.score.measurements, **judged}, verdicts=verdicts) for own in run.answers
-    ]
+    scores = [replace(own.score, facts={**own.score.facts, **judged}, verdicts=verdicts) for own in run.answers]
     answers = [own._replace(score=score) for own, score in zip(run.answers, scores, strict=True)]
     (cell,) = report_on([replace(run, answers=answers)], tmp_path).results
     # sentences, of which there are eight in a summary
@@ -64,7 +62,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     answers = list(run.answers)
     for number, outcome in outcomes.items():
         own = answers[number].score
-        score = replace(own, **outcome, measurements=own.measurements | wrong)
+        score = replace(own, **outcome, facts=own.facts | wrong)
         answers[number] = answers[number]._replace(score=score)
     runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
     report = report_on(runs, tmp_path)
@@ -100,7 +98,7 @@ def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
             words = [] if task.endswith("negation") else text.split()
             spans = [words[at : at + size] for size in range(1, 5) for at in range(len(words))]
             reply = "\n".join([" ".join(span) for span in spans] or sentences(text))
-            answers.append(ScoredReply(item, reply, run.benchmark_task.score("strict", item, Reply(reply))))
+            answers.append(RunReply(item, reply, run.benchmark_task.score("strict", item, Reply(reply))))
         runs += [run_of(task, wrong=len(answers) // 2, model="modest"), replace(run, answers=answers, id=f"all {task}")]
     report = report_on(runs, tmp_path)
     assert min(result.metrics["acc"].value for result in report.results if result.metrics["acc"].value != 0.5) > 0.85

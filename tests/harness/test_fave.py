@@ -219,17 +219,13 @@ def test_what_is_asked_about_odd_summaries() -> None:
     blank = next(paper for paper in item.gold.papers if not paper["abstract"])
     (asked,) = summary_questions(item, f"{blank['name']} found little.", 8_000)
     assert "Abstract: (none)" in asked.fields["papers"]
-    facts = score_summary(item, f"{blank['name']} found little.", ["supported"]).measurements
+    facts = score_summary(item, f"{blank['name']} found little.", ["supported"]).facts
     assert facts["blank"] == 1 and facts["hallucinations"] == 0
     for nothing in ("", "<think>I would", "Summary:"):
         assert summary_questions(item, nothing, 8_000) == [] and summary_of(nothing) is None
-        assert score_summary(item, nothing, []).measurements["hallucinations"] == 1
+        assert score_summary(item, nothing, []).facts["hallucinations"] == 1
     plain = score_summary(item, "Nothing is cited here. Nor here.", [])
-    assert (
-        plain.measurements["hallucinations"] == 0
-        and plain.measurements["cited"] == 0
-        and plain.measurements["sentences"] == 2
-    )
+    assert plain.facts["hallucinations"] == 0 and plain.facts["cited"] == 0 and plain.facts["sentences"] == 2
 
 
 def test_two_papers_of_one_name_are_told_apart_and_both_shown_where_a_citation_fits_both() -> None:

@@ -31,7 +31,7 @@ def test_an_answer_as_json_is_scored_as_the_same_answer_in_words(task: str, cot:
             if TASKS[task].judged:
                 assert TASKS[task].judged_text("strict", item, text) == words
             score, expected = (TASKS[task].score("strict", item, Reply(reply)) for reply in (text, words))
-            assert (score.answer, score.measurements) == (expected.answer, expected.measurements)
+            assert (score.answer, score.facts) == (expected.answer, expected.facts)
             assert score.outcome == ("unparsed" if expected.outcome == "unparsed" else "answered")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.scorers.metrics import mean
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import difference
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "upstream"
@@ -33,7 +33,8 @@ def test_the_standalone_comparison_has_the_figures_of_reports(paired: Any) -> No
             clusters[:2] = ["a", "b"]
             runs = [[float(numbers.random() < share) for _ in range(size)] for share in odds]
             scores = [
-                [Score(str(n), clusters[n], None, "", {"right": value}) for n, value in enumerate(run)] for run in runs
+                [ScoredReply(str(n), clusters[n], None, "", {"right": value}) for n, value in enumerate(run)]
+                for run in runs
             ]
             ours, found = difference(metric, *scores), paired.paired_difference(*runs, clusters)
             assert ours and found[:5] == pytest.approx([ours.value, ours.stderr, ours.low, ours.high, ours.p])

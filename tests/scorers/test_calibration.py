@@ -7,16 +7,16 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_metrics, with_probability
 from halu_tasks.scorers.statistics.differences import difference
 
 METRICS = probability_metrics("Yes")
 
 
-def scores(rows: list[tuple[bool, float | None]]) -> list[Score]:
+def scores(rows: list[tuple[bool, float | None]]) -> list[ScoredReply]:
     return [
-        with_probability(Score(str(i), str(i), "Yes", "Yes" if positive else "No"), p)
+        with_probability(ScoredReply(str(i), str(i), "Yes", "Yes" if positive else "No"), p)
         for i, (positive, p) in enumerate(rows)
     ]
 
@@ -56,7 +56,9 @@ def test_without_any_probability_there_is_no_figure() -> None:
 def test_the_order_of_items_changes_nothing() -> None:
     rng = np.random.default_rng(5)
     rows = [
-        Score(f"{c}/{i}", str(c), "Yes", "Yes" if rng.random() < 0.3 else "No", {"probability": float(rng.random())})
+        ScoredReply(
+            f"{c}/{i}", str(c), "Yes", "Yes" if rng.random() < 0.3 else "No", {"probability": float(rng.random())}
+        )
         for c in range(600)
         for i in range(1 + c % 3)
     ]

@@ -47,23 +47,23 @@ def test_explanations_fall_into_parts(explanation: str, parts: list[str]) -> Non
 def test_expmatch_by_hand() -> None:
     # head: 2 of 4 words (the, answer); body: 3 of 4 tokens shared on both sides; tail: 4 of 5 in order
     reply = "NON-FACTUAL.\nThe answer errs. Rome is in France. Therefore the answer is bad."
-    facts = score_factchd(item(), reply).measurements
+    facts = score_factchd(item(), reply).facts
     assert facts["expmatch_head"] == 2 / 4
     assert facts["expmatch_body"] == 3 / 4
     assert facts["expmatch_tail"] == 4 / 5
     assert facts["expmatch"] == pytest.approx(0.7 * 3 / 4 + 0.15 * 2 / 4 + 0.15 * 4 / 5)
-    assert score_factchd_published(item(), reply).measurements == pytest.approx(facts)
+    assert score_factchd_published(item(), reply).facts == pytest.approx(facts)
 
 
 def test_alpha_is_the_weight_of_the_body() -> None:
     reply = "NON-FACTUAL.\nThe answer errs. Rome is in France. Therefore the answer is bad."
     for score in (score_factchd, score_factchd_published):
         for alpha in (0.75, 0.8, 1.0):
-            facts = score(item(alpha=alpha), reply).measurements
+            facts = score(item(alpha=alpha), reply).facts
             head_and_tail = (facts["expmatch_head"] + facts["expmatch_tail"]) / 2
             assert facts["expmatch"] == pytest.approx(alpha * facts["expmatch_body"] + (1 - alpha) * head_and_tail)
     # the gold explanation scores 1 under every weight, also where it lacks parts
-    assert score_factchd(item("FACTUAL", SHORT, alpha=0.8), SHORT).measurements["expmatch"] == 1.0
+    assert score_factchd(item("FACTUAL", SHORT, alpha=0.8), SHORT).facts["expmatch"] == 1.0
 
 
 def test_expmatch_is_the_same_on_every_python() -> None:
@@ -81,13 +81,13 @@ def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:
 
 def test_a_part_that_the_gold_lacks_is_left_out_in_strict_and_worth_nothing_in_paper() -> None:
     gold = item("FACTUAL", SHORT)
-    strict = score_factchd(gold, SHORT).measurements
+    strict = score_factchd(gold, SHORT).facts
     assert strict["expmatch"] == 1.0 and "expmatch_head" not in strict
-    paper = score_factchd_published(gold, SHORT).measurements
+    paper = score_factchd_published(gold, SHORT).facts
     assert paper["expmatch"] == pytest.approx(0.85) and paper["expmatch_head"] == 0.0
     # what the reply lacks is worth nothing in both
     for score in (score_factchd, score_factchd_published):
-        assert score(item(), "NON-FACTUAL. Rome is in Italy").measurements["expmatch_tail"] == 0.0
+        assert score(item(), "NON-FACTUAL. Rome is in Italy").facts["expmatch_tail"] == 0.0
     assert expmatch(matches("a", "")) is None
 
 
@@ -95,7 +95,7 @@ def test_an_unparsed_reply_is_worth_nothing_in_strict_and_its_explanation_in_pap
     reply = "The answer errs. Rome is in Italy. Therefore the answer is not it."
     strict, paper = score_factchd(item(), reply), score_factchd_published(item(), reply)
     assert strict.answer is paper.answer is None
-    assert strict.measurements["expmatch"] == 0.0 and paper.measurements["expmatch"] > 0.8
+    assert strict.facts["expmatch"] == 0.0 and paper.facts["expmatch"] > 0.8
 
 
 def test_figures_by_hand() -> None:

@@ -12,21 +12,21 @@ from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
 from halu_tasks.scorers.reading.questions import hallucinates
 from halu_tasks.scorers.reading.strings import quotations
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 
-def score_claims(item: Item, reply: str) -> Score:
+def score_claims(item: Item, reply: str) -> ScoredReply:
     return claims_scorer().score(item, reply, None)
 
 
-def score_published(item: Item, reply: str) -> Score:
+def score_published(item: Item, reply: str) -> ScoredReply:
     return claims_scorer(published=True).score(item, reply, None)
 
 
 @pytest.mark.parametrize("reply", CASES["a_reply_that_declines_to_check_abstains"])
 def test_a_reply_that_declines_to_check_abstains(reply: str) -> None:
     score = score_claims(item(), reply)
-    assert (score.answer, score.outcome, score.measurements["correct"]) == (None, "abstained", 0.0)
+    assert (score.answer, score.outcome, score.facts["correct"]) == (None, "abstained", 0.0)
 
 
 @pytest.mark.parametrize(("reply", "unchecked"), CASES["a_claim_whose_check_is_missing_is_counted"])
@@ -46,8 +46,8 @@ def test_a_summary_is_hallucinated_when_a_claim_is_not_supported(
     reply: str, answer: str | None, claims: int | None, supported: float | None
 ) -> None:
     score = score_claims(item(), reply)
-    assert score.answer == answer and score.measurements["correct"] == float(answer == "Yes")
-    assert (score.measurements.get("claims"), score.measurements.get("supported")) == (claims, supported)
+    assert score.answer == answer and score.facts["correct"] == float(answer == "Yes")
+    assert (score.facts.get("claims"), score.facts.get("supported")) == (claims, supported)
     assert bool(score.reason) == (answer is None)
 
 

@@ -15,7 +15,7 @@ from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.rates import confint_poisson
 
 from halu_tasks.scorers.metrics import by_cluster, estimate, mean
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.scorers.statistics.intervals import Moments, exact_interval
 
@@ -23,16 +23,16 @@ ACC = mean("acc", "correct")
 COUNT = replace(mean("count", "correct"), range=(0.0, math.inf))
 
 
-def run(*clusters: Sequence[float]) -> list[Score]:
+def run(*clusters: Sequence[float]) -> list[ScoredReply]:
     """Scores of the items of each cluster."""
     return [
-        Score(f"{c}/{i}", str(c), "x", "x", {"correct": float(value)})
+        ScoredReply(f"{c}/{i}", str(c), "x", "x", {"correct": float(value)})
         for c, values in enumerate(clusters)
         for i, value in enumerate(values)
     ]
 
 
-def ends(scores: list[Score], metric: object = ACC) -> tuple[float, float]:
+def ends(scores: list[ScoredReply], metric: object = ACC) -> tuple[float, float]:
     found = estimate(metric, by_cluster(scores))  # type: ignore[arg-type]
     assert found and found.low is not None and found.high is not None
     return found.low, found.high

@@ -21,7 +21,7 @@ from halu_tasks.scorers.reference import (
     ppi_mean,
     with_known_error,
 )
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
 VERDICTS = {True: Verdict(CONFLICT), False: Verdict(CONSISTENT)}
@@ -29,10 +29,10 @@ Row = tuple[bool, bool | None]
 """Whether the judge calls a reply a hallucination, and whether people do, if they saw it."""
 
 
-def judged(says: Iterable[bool]) -> list[Score]:
+def judged(says: Iterable[bool]) -> list[ScoredReply]:
     """Scores of replies, each of which the judge calls a hallucination or does not."""
     return [
-        Score(str(at), str(at), "a", "", {"hallucinated": float(said)}, verdicts=[VERDICTS[bool(said)]])
+        ScoredReply(str(at), str(at), "a", "", {"hallucinated": float(said)}, verdicts=[VERDICTS[bool(said)]])
         for at, said in enumerate(says)
     ]
 
@@ -44,8 +44,8 @@ def figures(
     labels = (VerdictLabel(str(at), "", None, float(y)) for at, (_, y) in enumerate(rows) if y is not None)
     reference = ReferenceLabels.of("", labels)
     scores = judged(judge for judge, _ in rows)
-    scores += [Score(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
-    scores += [Score(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
+    scores += [ScoredReply(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
+    scores += [ScoredReply(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
     return estimates(METRICS, (with_known_error(score, OPEN_ANSWER, reference, assumed) for score in scores))
 
 
@@ -143,8 +143,11 @@ def test_a_label_is_of_the_reply_that_was_labelled() -> None:
     )
     seen, other, unseen = (
         with_known_error(
-            Score("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]), OPEN_ANSWER, labels, None
-        ).measurements
+            ScoredReply("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]),
+            OPEN_ANSWER,
+            labels,
+            None,
+        ).facts
         for answer in ("Paris is not", "other", "neither")
     )
     assert (seen["labels"], seen["reference"]) == (1, 1)
@@ -190,7 +193,7 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
         reported = sum(verdict.label == UNSUPPORTED for verdict in verdicts)
         # one more sentence only cites unknown papers, and so is a hallucination without a judge
         measurements = {"hallucinations": reported + 1.0}
-        scores.append(Score(str(summary), str(summary), "a", "", measurements, verdicts=verdicts))
+        scores.append(ScoredReply(str(summary), str(summary), "a", "", measurements, verdicts=verdicts))
         labels += [VerdictLabel(str(summary), v.about, None, float(y)) for v, y in zip(verdicts, better, strict=True)]
     metrics = judge_error_metrics("hallucinations_per_summary", "hallucinations", np.inf)
 

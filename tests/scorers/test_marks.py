@@ -174,7 +174,7 @@ def test_average_precision_is_scikit_learns(gold: list[float], data: st.DataObje
 def test_offsets_far_beyond_the_text_score_nothing(end: str) -> None:
     gold = item(Mark(4, 8), kind=Spans({}, degrees=True))
     score = iou_scorer(degrees=True).score(gold, f'[{{"start": 60, "end": {end}}}]', None)
-    assert [score.measurements[name] for name in ("iou", "soft_iou", "ap")] == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
+    assert [score.facts[name] for name in ("iou", "soft_iou", "ap")] == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
 
 
 def test_recall_by_category_and_balanced_accuracy() -> None:

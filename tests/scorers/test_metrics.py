@@ -24,23 +24,23 @@ from halu_tasks.scorers.metrics import (
     share_free_of,
     share_unparsed,
 )
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.jackknife import Sums
 
 
-def right(*values: float, clusters: Sequence[str] | None = None) -> list[Score]:
+def right(*values: float, clusters: Sequence[str] | None = None) -> list[ScoredReply]:
     names = clusters or [str(n) for n in range(len(values))]
-    return [Score(str(n), c, "x", "x", {"v": v}) for n, (v, c) in enumerate(zip(values, names, strict=True))]
+    return [ScoredReply(str(n), c, "x", "x", {"v": v}) for n, (v, c) in enumerate(zip(values, names, strict=True))]
 
 
-def labelled(*pairs: tuple[str, str | None]) -> list[Score]:
+def labelled(*pairs: tuple[str, str | None]) -> list[ScoredReply]:
     return [
-        Score(f"{n}/x", str(n), answer, target, outcome="answered" if answer else "unparsed")
+        ScoredReply(f"{n}/x", str(n), answer, target, outcome="answered" if answer else "unparsed")
         for n, (target, answer) in enumerate(pairs)
     ]
 
 
-def found(metric: Metric, scores: Sequence[Score]) -> Estimate:
+def found(metric: Metric, scores: Sequence[ScoredReply]) -> Estimate:
     result = estimate(metric, by_cluster(scores))
     assert result is not None
     return result
@@ -100,10 +100,10 @@ def test_macro_averages_are_scikit_learns(pairs: list[tuple[str, str | None]]) -
 
 def test_pairs_join_by_id_and_an_item_alone_is_none() -> None:
     ids = {"r1/a": 1.0, "r2/b": 0.0, "r2/a": 1.0, "r1/b": 1.0, "r3/a": 1.0, "alone": 1.0}
-    scores = [Score(id, "c", "x", "x", {"correct": right}) for id, right in ids.items()]
+    scores = [ScoredReply(id, "c", "x", "x", {"correct": right}) for id, right in ids.items()]
     assert found(both_right("acc_pair", ("a", "b")), scores).value == 0.5
     # the same ids in another cluster are other rows, and repeats are paired in order
-    other = [replace(score, cluster="d", measurements={"correct": 1.0}) for score in scores]
+    other = [replace(score, cluster="d", facts={"correct": 1.0}) for score in scores]
     assert found(both_right("acc_pair", ("a", "b")), scores + other).value == 0.75
     assert found(both_right("acc_pair", ("a", "b")), scores + other[:2] + other[3:] + other[:1]).value == 2 / 3
 
@@ -126,10 +126,12 @@ def test_a_metric_of_ones_own_is_a_function_of_columns() -> None:
 
     rows = [(1, 1), (2, 1), (3, 1), (4, 2), (9, 3)] * 8
     scores = [
-        Score(str(i), str(i), "x", "x", {"length": float(length), "lines": float(lines)}, {"kind": "ab"[i % 5 == 4]})
+        ScoredReply(
+            str(i), str(i), "x", "x", {"length": float(length), "lines": float(lines)}, {"kind": "ab"[i % 5 == 4]}
+        )
         for i, (length, lines) in enumerate(rows)
     ]
-    values = estimates([share_long, words_per_line, median_length], [*scores, Score("z", "z", "x", "x")])
+    values = estimates([share_long, words_per_line, median_length], [*scores, ScoredReply("z", "z", "x", "x")])
     assert {name: e.value for name, e in values.items()} == {
         "share_long": 3 / 5,
         "words_per_line": 19 / 8,
@@ -145,7 +147,9 @@ def test_a_metric_of_ones_own_is_a_function_of_columns() -> None:
 def test_a_function_of_all_items_has_the_error_of_its_sums(clusters: int) -> None:
     """Above 2 million items times clusters, groups of clusters are left out."""
     rng = np.random.default_rng(1)
-    scores = [Score(f"{i}", str(i % clusters), "x", "x", {"v": x}) for i, x in enumerate(rng.random(5_000).tolist())]
+    scores = [
+        ScoredReply(f"{i}", str(i % clusters), "x", "x", {"v": x}) for i, x in enumerate(rng.random(5_000).tolist())
+    ]
     by_sums, by_items = mean("v", "v"), Metric("v", lambda columns: columns["v"].mean())
     one, other = found(by_sums, scores), found(by_items, scores)
     assert other == pytest.approx(one, rel=1e-9 if clusters == 30 else 0.1)
@@ -159,7 +163,7 @@ def test_a_group_mean_is_undefined_while_a_member_is() -> None:
 
 def test_a_part_of_a_part_is_of_the_items_with_both_tags() -> None:
     tags = [{"task": task, "type": kind} for task in "st" for kind in "ab"]
-    scores = [Score(str(i), str(i), "x", "x", {"v": float(i)}, own) for i, own in enumerate(tags)]
+    scores = [ScoredReply(str(i), str(i), "x", "x", {"v": float(i)}, own) for i, own in enumerate(tags)]
     of_type = mean("v", "v").only("type", "b", "v_b")
     assert found(of_type.only("task", "t", "v"), scores).value == 3
     assert found(mean_of("v_b", {"s": of_type, "t": of_type}, "task"), scores).value == 2
@@ -167,8 +171,8 @@ def test_a_part_of_a_part_is_of_the_items_with_both_tags() -> None:
 
 def test_a_share_without_hallucinations_is_of_the_items_that_were_judged() -> None:
     counts = {"a": 0.0, "b": 3.0, "c": 0.0, "d": 1.0}
-    scores = [Score(id, id, "text", "text", {"hallucinations": count}) for id, count in counts.items()]
-    unjudged = Score("e", "e", "text", "text", {})
+    scores = [ScoredReply(id, id, "text", "text", {"hallucinations": count}) for id, count in counts.items()]
+    unjudged = ScoredReply("e", "e", "text", "text", {})
     acc = share_free_of("acc", "hallucinations", "")
     found = estimates([acc], [*scores, unjudged])["acc"]
     assert found.value == 0.5 and acc.higher_is_better
@@ -227,7 +231,7 @@ BALANCED = balanced_acc(lambda target: [target == each for each in "AB"], lambda
 def test_an_average_knows_no_more_of_a_rare_class_than_the_class_alone(average: Metric, figure: Any, rare: str) -> None:
     """By Zou and Donner: the distances of both classes' ends, with the correlation of their errors."""
     scores = labelled(*[("A", rare)] * 6, *[("B", "B"), ("B", "A"), ("B", "B"), ("B", "B"), ("B", "B")] * 38)
-    scores = [replace(s, measurements={"correct": float(s.answer == s.target)}) for s in scores]
+    scores = [replace(s, facts={"correct": float(s.answer == s.target)}) for s in scores]
     e = found(average, scores)
     alone = [found(label_metric(figure, label, "m"), scores) for label in "AB"]
     # errors of the classes without each item
@@ -247,7 +251,7 @@ def test_an_average_knows_no_more_of_a_rare_class_than_the_class_alone(average: 
 def test_the_known_interval_of_balanced_accuracy_with_ten_items_of_a_class() -> None:
     """Ten of ten right are at least 0.612 of all: Clopper and Pearson, for as many items as Student's t leaves."""
     scores = labelled(*[("A", "A")] * 10, *[("B", "B")] * 152, *[("B", "A")] * 38)
-    e = found(BALANCED, [replace(s, measurements={"correct": float(s.answer == s.target)}) for s in scores])
+    e = found(BALANCED, [replace(s, facts={"correct": float(s.answer == s.target)}) for s in scores])
     share = found(mean("v", "v"), right(*[1.0] * 152, *[0.0] * 38))
     lowest = 0.025 ** (1 / (10 * (1.959964 / 2.262157) ** 2))
     assert lowest == pytest.approx(0.6118, abs=1e-4) and share.low is not None and share.high is not None
@@ -256,11 +260,11 @@ def test_the_known_interval_of_balanced_accuracy_with_ten_items_of_a_class() -> 
     assert e.high == pytest.approx(0.9 + (share.high - 0.8) / 2)
 
 
-def members_of(*values: Sequence[float], shared: bool = False) -> tuple[Metric, list[Score]]:
+def members_of(*values: Sequence[float], shared: bool = False) -> tuple[Metric, list[ScoredReply]]:
     """A mean over members with these values, one a cluster; clusters are the same in all members if `shared`."""
     names = [str(n) for n in range(len(values))]
     scores = [
-        Score(f"{name}/{i}", str(i) if shared else f"{name}/{i}", "x", "x", {"v": value}, {"task": name})
+        ScoredReply(f"{name}/{i}", str(i) if shared else f"{name}/{i}", "x", "x", {"v": value}, {"task": name})
         for name, own in zip(names, values, strict=True)
         for i, value in enumerate(own)
     ]

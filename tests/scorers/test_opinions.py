@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.methods import Opinions, opinion_figures
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 LABELS = st.sampled_from(["Yes", "No", None])
 ITEMS = st.lists(st.tuples(LABELS, LABELS, LABELS, st.sampled_from(["Yes", "No"])), min_size=1, max_size=30)
 
 
-def scored(answers: list[str | None], targets: list[str], clusters: int = 1000) -> list[Score]:
+def scored(answers: list[str | None], targets: list[str], clusters: int = 1000) -> list[ScoredReply]:
     rows = zip(answers, targets, strict=True)
-    return [Score(str(n), str(n % clusters), answer, target) for n, (answer, target) in enumerate(rows)]
+    return [ScoredReply(str(n), str(n % clusters), answer, target) for n, (answer, target) in enumerate(rows)]
 
 
 @given(ITEMS)

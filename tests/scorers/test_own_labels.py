@@ -46,7 +46,7 @@ def test_scorer_and_metrics_follow_from_the_answer(make: Any) -> None:
     task = make()
     assert task.headline == "acc" and {"f1", "f1_macro", "unparsed", "abstained", "inferred"} <= {*names(task)}
     score = task.score("paper", Item("1", "1", "belegt"), Reply("Urteil: belegt"))
-    assert score.answer == "belegt" and score.measurements["correct"] == 1.0
+    assert score.answer == "belegt" and score.facts["correct"] == 1.0
 
 
 def test_the_cue_of_the_prompt_is_read_and_named_where_replies_are_not(make: Any) -> None:

@@ -15,7 +15,7 @@ from scipy.stats import t, ttest_rel
 from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean, mean_of
 from halu_tasks.scorers.reference import judge_sensitivity
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, auprc, roc_auc
 from halu_tasks.scorers.statistics.differences import Difference, difference, same_items
 from halu_tasks.scorers.statistics.side_by_side import Pairs
@@ -28,18 +28,20 @@ CLAIMS = replace(mean("claims", "correct"), range=(0.0, math.inf))
 METRICS = [ACC, F1, MACRO, AUC, auprc("Yes"), both_right("pairs", ("0", "1"))]
 
 
-def run(rights: Sequence[float], *, clusters: Sequence[str] | None = None) -> list[Score]:
+def run(rights: Sequence[float], *, clusters: Sequence[str] | None = None) -> list[ScoredReply]:
     names = clusters or [str(i) for i in range(len(rights))]
-    return [Score(str(i), c, "x", "x", {"correct": r}) for i, (r, c) in enumerate(zip(rights, names, strict=True))]
+    return [
+        ScoredReply(str(i), c, "x", "x", {"correct": r}) for i, (r, c) in enumerate(zip(rights, names, strict=True))
+    ]
 
 
-def compared(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> Difference:
+def compared(metric: Metric, ones: Sequence[ScoredReply], others: Sequence[ScoredReply]) -> Difference:
     found = difference(metric, ones, others)
     assert found is not None
     return found
 
 
-def defined(metric: Metric, scores: Sequence[Score]) -> float:
+def defined(metric: Metric, scores: Sequence[ScoredReply]) -> float:
     found = estimate(metric, by_cluster(scores))
     return found.value if found else math.nan
 
@@ -48,13 +50,13 @@ def defined(metric: Metric, scores: Sequence[Score]) -> float:
 def test_pairs_in_parts_are_what_two_runs_are(metric: Metric) -> None:
     draw = random.Random(3)
 
-    def scores(share: float) -> list[Score]:
+    def scores(share: float) -> list[ScoredReply]:
         found = []
         for number in range(300):
             right, said = float(draw.random() < share), draw.choice(["Yes", "No"])
             known = {"correct": right, FACT: draw.random()}
             target = said if right else {"Yes": "No", "No": "Yes"}[said]
-            found.append(Score(f"{number // 2}/{number % 2}", f"c{number // 6}", said, target, known))
+            found.append(ScoredReply(f"{number // 2}/{number % 2}", f"c{number // 6}", said, target, known))
         return found
 
     ones, others = scores(0.7), scores(0.6)
@@ -104,13 +106,13 @@ def test_value_and_error_are_those_of_leaving_a_cluster_of_both_runs_out(
     metric: Metric,
     shuffling: random.Random,
 ) -> None:
-    runs: tuple[list[Score], list[Score]] = ([], [])
+    runs: tuple[list[ScoredReply], list[ScoredReply]] = ([], [])
     for i, (cluster, target, *rest) in enumerate(rows):
         for own, answer, probability in zip(runs, rest[:2], rest[2:], strict=True):
             facts = {"correct": float(answer == target)} | (
                 {} if probability is None else {"probability": float(probability)}
             )
-            own.append(Score(f"{i // 2}/{i % 2}", f"c{cluster}", answer, target, facts))  # type: ignore[arg-type]
+            own.append(ScoredReply(f"{i // 2}/{i % 2}", f"c{cluster}", answer, target, facts))  # type: ignore[arg-type]
     value = defined(metric, runs[0]) - defined(metric, runs[1])
     shuffled = shuffling.sample(runs[1], len(runs[1]))
     found = difference(metric, runs[0], shuffled)
@@ -135,7 +137,9 @@ def test_value_and_error_are_those_of_leaving_a_cluster_of_both_runs_out(
 @pytest.mark.parametrize(("metric", "rests_on"), [(ACC, 100), (F1, 66)])
 def test_equal_runs_are_not_certain_to_be_equal(metric: Metric, rests_on: int) -> None:
     """A metric that compares classes rests on the clusters of the rarer one."""
-    own = [Score(str(i), str(i), "Yes", "Yes" if i % 3 else "No", {"correct": float(i % 3 > 0)}) for i in range(100)]
+    own = [
+        ScoredReply(str(i), str(i), "Yes", "Yes" if i % 3 else "No", {"correct": float(i % 3 > 0)}) for i in range(100)
+    ]
     found = compared(metric, own, own)
     t2 = t.ppf(0.975, rests_on - 1) ** 2
     assert found[:7] == pytest.approx((0, -t2 / (rests_on + t2), t2 / (rests_on + t2), 1, 0, 100, 100))
@@ -143,7 +147,9 @@ def test_equal_runs_are_not_certain_to_be_equal(metric: Metric, rests_on: int) -
 
 def test_equal_runs_differ_in_an_average_as_far_as_the_classes_may() -> None:
     """Of n clusters of a class, unseen ones may be t²/(n + t²); the classes are combined by their squares."""
-    own = [Score(str(i), str(i), "Yes", "Yes" if i % 3 else "No", {"correct": float(i % 3 > 0)}) for i in range(100)]
+    own = [
+        ScoredReply(str(i), str(i), "Yes", "Yes" if i % 3 else "No", {"correct": float(i % 3 > 0)}) for i in range(100)
+    ]
     found = compared(MACRO, own, own)
     squares = [t.ppf(0.975, n - 1) ** 2 for n in (34, 66)]
     reach = math.hypot(*[square / (n + square) for n, square in zip((34, 66), squares, strict=True)]) / 2
@@ -156,7 +162,9 @@ def test_a_rare_class_that_both_have_right_leaves_room_for_a_difference() -> Non
     runs = []
     for wrong in (20, 44):
         right = [1.0] * 6 + [0.0] * wrong + [1.0] * (194 - wrong)
-        runs.append([Score(str(i), str(i), "x", "A" if i < 6 else "B", {"correct": r}) for i, r in enumerate(right)])
+        runs.append(
+            [ScoredReply(str(i), str(i), "x", "A" if i < 6 else "B", {"correct": r}) for i, r in enumerate(right)]
+        )
     found = compared(balanced, *runs)
     common = compared(ACC, *[own[6:] for own in runs])
     assert found.value == pytest.approx(common.value / 2) and common.p is not None and common.p < 0.001
@@ -184,7 +192,7 @@ def test_one_cluster_that_differs_is_no_more_certain_than_none() -> None:
 
 def test_only_items_with_the_tag_of_a_metric_count() -> None:
     tagged = [replace(s, tags={"type": "a" if i < 3 else "b"}) for i, s in enumerate(run([1.0, 0.0, 1.0, 1.0]))]
-    wrong = [replace(s, measurements={"correct": 0.0}) for s in tagged]
+    wrong = [replace(s, facts={"correct": 0.0}) for s in tagged]
     found = compared(ACC.only("type", "a", "acc_a"), tagged, wrong)
     assert (found.value, found.items) == (pytest.approx(2 / 3), 3)
 
@@ -194,20 +202,19 @@ def test_what_is_not_defined_for_both_has_no_difference() -> None:
     assert difference(ACC, [], []) is None
     assert difference(AUC, own, own) is None
     assert difference(mean("other", "other"), own, own) is None
-    assert (
-        difference(auprc("Yes"), [replace(s, measurements={"probability": 0.5}, target="Yes") for s in own], own)
-        is None
-    )
+    assert difference(auprc("Yes"), [replace(s, facts={"probability": 0.5}, target="Yes") for s in own], own) is None
     assert compared(ACC, own[:1], own[:1]) == Difference(0, None, None, None, None, 1, 1)
 
 
 def test_a_difference_has_an_interval_only_if_both_runs_have_one() -> None:
     """A class that one run never answers, labels of one run alone, and a mean of which a member lacks a class."""
 
-    def answered(*answers: str, **known: float) -> list[Score]:
+    def answered(*answers: str, **known: float) -> list[ScoredReply]:
         targets = "Yes", "No"
         return [
-            Score(str(i), str(i), answer, targets[i % 2], known, {"task": "a" if targets[i % 2] == "Yes" else "b"})
+            ScoredReply(
+                str(i), str(i), answer, targets[i % 2], known, {"task": "a" if targets[i % 2] == "Yes" else "b"}
+            )
             for i, answer in enumerate(answers)
         ]
 
@@ -216,7 +223,7 @@ def test_a_difference_has_an_interval_only_if_both_runs_have_one() -> None:
     mean = mean_of("macro", {"a": MACRO, "b": MACRO}, "task")
     for metric, one, other in (
         (label_metric("precision", "Yes", "p"), both, never),
-        (judge_sensitivity, labelled, [replace(score, measurements={"label_positive": 0.0}) for score in labelled]),
+        (judge_sensitivity, labelled, [replace(score, facts={"label_positive": 0.0}) for score in labelled]),
         (mean, both, never),
     ):
         alone = [estimate(metric, by_cluster(scores)) for scores in (one, other)]

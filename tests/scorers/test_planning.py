@@ -11,7 +11,7 @@ from statsmodels.stats.power import TTestPower
 
 from halu_tasks.scorers.classification import macro_metric
 from halu_tasks.scorers.metrics import mean, micro
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import Difference, difference
 from halu_tasks.scorers.statistics.planning import (
     Design,
@@ -36,10 +36,10 @@ ACC = mean("acc", "correct")
 
 def answered(
     rng: np.random.Generator, shares: np.ndarray[tuple[int], np.dtype[np.float64]], epochs: int, size: int = 1
-) -> list[Score]:
+) -> list[ScoredReply]:
     """Replies to items that are right with these probabilities, in clusters of `size`."""
     return [
-        Score(str(item), str(item // size), None, "", {"correct": float(rng.random() < share)})
+        ScoredReply(str(item), str(item // size), None, "", {"correct": float(rng.random() < share)})
         for _ in range(epochs)
         for item, share in enumerate(shares)
     ]
@@ -124,9 +124,9 @@ def test_the_share_of_the_variance_that_is_due_to_replies(epochs: int) -> None:
     share = 1 / 6 / epochs / (1 / 12 + 1 / 6 / epochs)
     assert share_of_replies(ACC, ones) == pytest.approx(share, rel=0.1)
     ratio = micro("ratio", "correct", "one")
-    counted = [replace(score, measurements={**score.measurements, "one": 1.0}) for score in ones]
+    counted = [replace(score, facts={**score.facts, "one": 1.0}) for score in ones]
     assert share_of_replies(ratio, counted) == pytest.approx(share_of_replies(ACC, ones), rel=1e-3)
-    same = [replace(score, measurements={"correct": float(int(score.id) % 2)}) for score in ones]
+    same = [replace(score, facts={"correct": float(int(score.id) % 2)}) for score in ones]
     assert share_of_replies(ACC, same) == 0.0
     assert share_of_replies(ACC, answered(rng, rng.random(300), 1)) is None
 
@@ -199,8 +199,10 @@ def test_repeats_of_items_do_not_raise_the_number_that_is_needed() -> None:
     rng = np.random.default_rng(12)
     ones, others = ((rng.random(60) < share).astype(float).tolist() for share in (0.7, 0.55))
 
-    def run(rights: list[float], epochs: int) -> list[Score]:
-        return [Score(str(i), str(i), None, "", {"correct": r}) for _ in range(epochs) for i, r in enumerate(rights)]
+    def run(rights: list[float], epochs: int) -> list[ScoredReply]:
+        return [
+            ScoredReply(str(i), str(i), None, "", {"correct": r}) for _ in range(epochs) for i, r in enumerate(rights)
+        ]
 
     once, repeated = (difference(ACC, run(ones, epochs), run(others, epochs)) for epochs in (1, 4))
     assert once and repeated and items_needed(once) == items_needed(repeated)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.metrics import by_cluster, estimate
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import (
     TokenProbabilities,
     no_probability,
@@ -25,10 +25,10 @@ def token(text: str, **logprobs: float) -> TokenProbabilities:
     return text, logprobs or {text: -0.1}
 
 
-def scores(rows: list[tuple[bool, float | None]], *, sources: int | None = None) -> list[Score]:
+def scores(rows: list[tuple[bool, float | None]], *, sources: int | None = None) -> list[ScoredReply]:
     return [
         with_probability(
-            Score(str(i), str(i % sources if sources else i), "Yes", "Yes" if positive else "No"), probability
+            ScoredReply(str(i), str(i % sources if sources else i), "Yes", "Yes" if positive else "No"), probability
         )
         for i, (positive, probability) in enumerate(rows)
     ]

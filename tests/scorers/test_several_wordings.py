@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from halu_tasks.core.items import WORDING
 from halu_tasks.scorers.metrics import by_cluster, estimate, estimates, mean
 from halu_tasks.scorers.option_metrics import with_wordings, wordings_of
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 
 ACC = mean("acc", "correct")
 
 
-def scored(right: list[list[bool]]) -> list[Score]:
+def scored(right: list[list[bool]]) -> list[ScoredReply]:
     """Score items in wordings: `right[w][i]` of wording w and item i, each item its own cluster."""
     return [
-        Score(f"w{w}/{i}", str(i), "x", "x", {"correct": float(one)}, {WORDING: f"w{w}"})
+        ScoredReply(f"w{w}/{i}", str(i), "x", "x", {"correct": float(one)}, {WORDING: f"w{w}"})
         for w, row in enumerate(right)
         for i, one in enumerate(row)
     ]

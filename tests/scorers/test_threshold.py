@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.metrics import Estimate, estimates
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import tuned_metrics, with_probability
 
 METRICS = tuned_metrics("Yes")
@@ -19,10 +19,11 @@ Row = tuple[str, bool, float | None]
 """Part, whether the item has the label, probability."""
 
 
-def scores(rows: list[Row], *, sources: int | None = None) -> list[Score]:
+def scores(rows: list[Row], *, sources: int | None = None) -> list[ScoredReply]:
     return [
         with_probability(
-            Score(str(i), str(i % sources if sources else i), None, "Yes" if has else "No", tags={"part": part}), p
+            ScoredReply(str(i), str(i % sources if sources else i), None, "Yes" if has else "No", tags={"part": part}),
+            p,
         )
         for i, (part, has, p) in enumerate(rows)
     ]
@@ -77,7 +78,7 @@ def test_what_is_not_defined_is_no_figure(rows: list[Row], defined: list[str]) -
 
 def test_a_part_of_the_items_has_its_own_threshold() -> None:
     tagged = [
-        Score(s.id, f"{tag}{s.id}", None, s.target, s.measurements, {**s.tags, "language": tag})
+        ScoredReply(s.id, f"{tag}{s.id}", None, s.target, s.facts, {**s.tags, "language": tag})
         for tag, rows in (
             ("en", [*TRAINING, ("test", True, 0.6)]),
             ("tr", [("train", True, 1.0), ("train", False, 0.6), ("test", True, 0.6)]),

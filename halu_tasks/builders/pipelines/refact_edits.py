@@ -276,11 +276,11 @@ def _right_answers_score(row: Row) -> bool:
     """Whether the tasks whose answers are parts of the text score a right answer to a row as right."""
     kind = row["error_type"]
     for item in localization_cases([row], Options(), error_type=kind):
-        located = score_passages(item, item.target, "sentence" if kind == NEG else "entity").measurements
+        located = score_passages(item, item.target, "sentence" if kind == NEG else "entity").facts
         if not located["iou"] == located["acc"] == 1:
             return False
     corrections = correction_cases([row], Options()) if kind == SWAP else ()
-    return all(score_replacements(item, item.target).measurements["em"] == 1 for item in corrections)
+    return all(score_replacements(item, item.target).facts["em"] == 1 for item in corrections)
 
 
 def singles(row: Row) -> list[Row]:

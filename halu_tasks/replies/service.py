@@ -1,0 +1,159 @@
+"""The scoring of replies: one way for both harnesses, `score`, recorded verdicts and what scores again.
+
+What is asked of a model, and what its verdicts change, is said once, by a generator that yields questions and is sent
+verdicts. Who answers them is up to the caller: a judge that is called in an event loop, or all at once, or a record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Assumption
+from halu_tasks.scorers.judge import JudgeSpec, Verdict
+from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
+from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.tasks import Evaluation, Task
+
+Role = Literal["judge", "reader"]
+"""Who is asked about replies: a judge, or a model that reads those that declare no answer."""
+
+
+class Ask(NamedTuple):
+    """A text that a model is asked about.
+
+    Attributes:
+        role: Who is asked.
+        item: The item.
+        text: The reply, or the part of it that is judged.
+    """
+
+    role: Role
+    item: Item
+    text: str
+
+
+Steps = Generator[Ask, Sequence[Verdict], ScoredReply]
+"""Yields what is asked, is sent the verdicts, and returns the scored reply."""
+
+
+@dataclass(frozen=True)
+class ReplyScorer:
+    """Scores replies to a task in a mode.
+
+    Attributes:
+        task: The task.
+        mode: The mode, `strict` or `paper`.
+        judged: What a judge is asked about each reply; None if none is asked.
+        read: What a model is asked about replies that declare no answer; None if none is asked.
+        labels: Better labels of the replies, if there are any.
+        assumed: What is assumed of the judge's errors, if anything.
+    """
+
+    task: Task
+    mode: str
+    judged: JudgeSpec | None = None
+    read: JudgeSpec | None = None
+    labels: ReferenceLabels | None = None
+    assumed: Assumption | None = None
+
+    @classmethod
+    def of(cls, evaluation: Evaluation) -> ReplyScorer:
+        """Return what scores the replies of an evaluation.
+
+        Raises:
+            DataError: The labels cannot be read, or do not fit the task.
+        """
+        task, options = evaluation.task, evaluation.options
+        judged = task.judged if options.judge else None
+        return cls(task, options.scoring, judged, evaluation.reader, evaluation.reference, options.assumption)
+
+    @property
+    def role(self) -> Role | None:
+        """Who is asked about replies: only labels are read, and only texts judged; None if nobody is."""
+        return "judge" if self.judged else "reader" if self.read else None
+
+    @property
+    def of_drafts(self) -> ReplyScorer:
+        """What scores the first versions of replies, which labels are not of, and which nobody reads."""
+        return replace(self, read=None, labels=None, assumed=None)
+
+    def steps(self, item: Item, reply: Reply) -> Steps:
+        """Score a reply step by step; the text of a request that failed is nobody's, and nothing is asked about it."""
+        verdicts: Sequence[Verdict] | None = None
+        if self.judged:
+            verdicts = ()
+            if not reply.failure:
+                verdicts = yield Ask("judge", item, self.task.judged_text(self.mode, item, reply.text))
+        scored = self.task.score(self.mode, item, reply, verdicts)
+        if self.task.judged and (self.labels or self.assumed):
+            scored = with_known_error(scored, self.task.judged, self.labels, self.assumed)
+        if self.read and scored.outcome in UNSURE:
+            scored = replace(scored, verdicts=(yield Ask("reader", item, reply.text)))
+        return scored
+
+    def score(self, item: Item, reply: Reply, verdicts: Sequence[Verdict] = ()) -> ScoredReply:
+        """Score a reply without asking anyone.
+
+        Args:
+            item: The item.
+            reply: The reply.
+            verdicts: The verdicts that were given on it.
+        """
+        steps = self.steps(item, reply)
+        try:
+            next(steps)
+            while True:
+                steps.send(verdicts)
+        except StopIteration as end:
+            scored: ScoredReply = end.value
+            return scored
+
+    async def score_by(
+        self, item: Item, reply: Reply, ask: Callable[[Ask], Awaitable[Sequence[Verdict]]]
+    ) -> ScoredReply:
+        """Score a reply, asking for the verdicts on it."""
+        steps = self.steps(item, reply)
+        try:
+            asked = next(steps)
+            while True:
+                asked = steps.send(await ask(asked))
+        except StopIteration as end:
+            scored: ScoredReply = end.value
+            return scored
+
+    def score_all(
+        self,
+        replies: Sequence[tuple[Item, Reply]],
+        ask: Callable[[Role, Sequence[tuple[Item, str]]], Sequence[Sequence[Verdict]]],
+    ) -> list[ScoredReply]:
+        """Score replies, asking for the verdicts on all of them at once.
+
+        Args:
+            replies: Items with their replies.
+            ask: Returns the verdicts on texts of items.
+
+        Returns:
+            The scored replies, in the order of `replies`.
+        """
+        scored: dict[int, ScoredReply] = {}
+        running: dict[int, tuple[Steps, Ask]] = {}
+
+        def go_on(place: int, steps: Steps, verdicts: Sequence[Verdict] | None) -> None:
+            try:
+                running[place] = steps, next(steps) if verdicts is None else steps.send(verdicts)
+            except StopIteration as end:
+                scored[place] = end.value
+
+        for place, (item, reply) in enumerate(replies):
+            go_on(place, self.steps(item, reply), None)
+        while running:
+            waiting, running = running, {}
+            (role,) = {asked.role for _, asked in waiting.values()}
+            verdicts = ask(role, [(asked.item, asked.text) for _, asked in waiting.values()])
+            for (place, (steps, _)), given in zip(waiting.items(), verdicts, strict=True):
+                go_on(place, steps, given)
+        return [scored[place] for place in range(len(replies))]
