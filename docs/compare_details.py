@@ -38,14 +38,14 @@ def print_labels(pairs: list[tuple[Row, Row]]) -> None:
 
 def print_strings(pairs: list[tuple[Row, Row]]) -> None:
     """Print in how many items `acc` rose or fell."""
-    rose = [(one, other) for one, other in pairs if other["scores"]["acc"] > one["scores"]["acc"]]
-    fell = sum(other["scores"]["acc"] < one["scores"]["acc"] for one, other in pairs)
+    rose = [(one, other) for one, other in pairs if other["facts"]["acc"] > one["facts"]["acc"]]
+    fell = sum(other["facts"]["acc"] < one["facts"]["acc"] for one, other in pairs)
     print(f"{len(rose):6d}  items with a higher acc in the second")
     spaces = sum(gains_by_stripping(one) for one, _ in rose)
     print(f"{spaces:6d}  of them: higher once the first file's strings are stripped")
     print(f"{fell:6d}  items with a lower acc in the second")
     for which, side in (("first", 0), ("second", 1)):
-        parts = sum(0 < pair[side]["scores"]["acc"] < 1 for pair in pairs)
+        parts = sum(0 < pair[side]["facts"]["acc"] < 1 for pair in pairs)
         print(f"{parts:6d}  items with part of the credit in the {which}")
 
 

@@ -86,7 +86,7 @@ class ScoredReply:
     def as_json(self) -> dict[str, Any]:
         """Convert to JSON values by field, as in logs and details; `from_json` restores it.
 
-        Fields that are empty are left out, but for the answer.
+        Of the fields after `outcome`, those that are empty are left out.
         """
         values = ((name, getattr(self, name)) for name in _FIELDS)
         return {name: _json(value) for name, value in values if name in _ALWAYS or value not in _EMPTY}
@@ -111,7 +111,7 @@ class ScoredReply:
 
 
 _FIELDS = tuple(each.name for each in fields(ScoredReply))
-_ALWAYS = ("id", "cluster", "answer", "target", "facts", "tags", "outcome", "scoring")
+_ALWAYS = ("id", "cluster", "answer", "target", "facts", "tags", "reason", "outcome", "scoring")
 _EMPTY: Sequence[Any] = ("", (), [], {}, None, False)
 
 

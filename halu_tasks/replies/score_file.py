@@ -49,7 +49,6 @@ from halu_tasks.replies.parts import (
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, named_as, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import SameAnswer, asks_models, prepare_judge, run_warnings
-from halu_tasks.scorers.annotators import by_annotator
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
@@ -308,7 +307,7 @@ def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], bes
     """Return the figures beside people of the items at these places; None if they do not have several annotators."""
     shown = (found[1] for place in places if (found := items.at(place)))
     first = next(shown)
-    return beside.figures(chain([first], shown)) if by_annotator(first) else None
+    return beside.figures(chain([first], shown)) if getattr(first.gold, "pool", "") else None
 
 
 def _number(file: Path, table: str = "replies") -> int:

@@ -432,13 +432,14 @@ def test_details_say_what_was_read_from_each_reply(score: Run, tmp_path: Path) -
     score(COMPARATIVE, {first.id: "Final Verdict: A", second.id: "I cannot say.", third.id: ""}, "--details", out)
     rows = read_rows(out)
     assert len(rows) == 32 and all(
-        list(row) == ["id", "answer", "outcome", "target", "scores", "reason"] for row in rows
+        list(row) == ["id", "cluster", "answer", "target", "facts", "tags", "reason", "outcome", "scoring"]
+        for row in rows
     )
     assert [row["id"] for row in rows] == [item.id for item in items(COMPARATIVE)]
     assert rows[0]["answer"] == "A" and rows[0]["target"] == first.target
-    assert rows[0]["scores"]["correct"] == float(first.target == "A") and rows[0]["reason"] == ""
+    assert rows[0]["facts"]["correct"] == float(first.target == "A") and rows[0]["reason"] == ""
     for row in rows[1:]:
-        assert row["answer"] is None and row["scores"]["correct"] == 0.0 and row["reason"]
+        assert row["answer"] is None and row["facts"]["correct"] == 0.0 and row["reason"]
     assert (rows[2]["reason"], rows[3]["reason"]) == ("empty", "no prediction")
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
 

@@ -432,7 +432,7 @@ def test_a_slow_judge_is_asked_side_by_side(serve: Run, judged_replies: Path, ca
 def test_empty_and_endless_replies_are_wrong_without_asking(serve: Run, tmp_path: Path, capsys: Capture) -> None:
     server = serve(by_rule)
     replies = write_replies(tmp_path / "r.jsonl", ["", "<think>" + ITEMS[1].target])
-    assert [(row["reason"], row["scores"]["hallucinated"]) for row in score(capsys, replies, server).details] == [
+    assert [(row["reason"], row["facts"]["hallucinated"]) for row in score(capsys, replies, server).details] == [
         ("empty", 1.0),
         ("unclosed reasoning", 1.0),
     ]
