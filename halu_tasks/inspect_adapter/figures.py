@@ -14,7 +14,8 @@ from inspect_ai.log import transcript
 from inspect_ai.scorer import Metric, SampleScore, metric
 
 from halu_tasks.core.credentials import printable
-from halu_tasks.replies.scoring import HowAsked, logger, revision_warnings, run_warnings
+from halu_tasks.replies.scoring import logger
+from halu_tasks.replies.warnings import HowAsked, revision_warnings, run_warnings
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
 from halu_tasks.scorers.methods import opinion_figures, total

@@ -29,7 +29,8 @@ from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import DataError, UsageError, unknown
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemValue, Part, part_of
-from halu_tasks.replies.scoring import logger, reply_warnings
+from halu_tasks.replies.scoring import logger
+from halu_tasks.replies.warnings import reply_warnings
 from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of

@@ -48,7 +48,8 @@ from halu_tasks.replies.parts import (
 )
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, named_as, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
-from halu_tasks.replies.scoring import SameAnswer, asks_models, prepare_judge, run_warnings
+from halu_tasks.replies.scoring import asks_models, prepare_judge
+from halu_tasks.replies.warnings import SameAnswer, run_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums

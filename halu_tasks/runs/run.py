@@ -29,7 +29,7 @@ from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report, run_here
-from halu_tasks.replies.scoring import REPORT_FOLLOWS
+from halu_tasks.replies.warnings import REPORT_FOLLOWS
 from halu_tasks.results.run import COMMAND, IS_REJECTED, SETTINGS, TRANSPORT, cause_of
 from halu_tasks.runs.command import flags, repeated, run_harness, shown
 from halu_tasks.runs.models import Harness, HarnessModel, named_model, set_by_run

@@ -13,7 +13,7 @@ from made_runs import report_on, run_of
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.replies.scoring import HowAsked, reply_warnings
+from halu_tasks.replies.warnings import HowAsked, reply_warnings
 from halu_tasks.report.page import markdown, render
 from halu_tasks.report.summary import summary
 from halu_tasks.results.run import RunReply

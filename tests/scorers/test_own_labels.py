@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.replies.scoring import reply_warnings
+from halu_tasks.replies.warnings import reply_warnings
 from halu_tasks.scorers.benchmarks.labels import LabelQuestion
 from halu_tasks.tasks.registry import task_of_file
 
