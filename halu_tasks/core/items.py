@@ -48,7 +48,13 @@ class Gold:
         Raises:
             ValueError: A field is missing, or has another type.
         """
-        gold: Self = _adapter(cls).validate_python(record)  # type: ignore[arg-type]  # a class is hashable
+        from pydantic import ValidationError  # which listings avoid
+
+        try:
+            gold: Self = _adapter(cls).validate_python(record)  # type: ignore[arg-type]  # a class is hashable
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"gold: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         return gold
 
 

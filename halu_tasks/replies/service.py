@@ -81,6 +81,12 @@ class ReplyScorer:
         """What scores the first versions of replies, which labels are not of, and which nobody reads."""
         return replace(self, read=None, labels=None, assumed=None)
 
+    def with_known_error(self, scored: ScoredReply) -> ScoredReply:
+        """Add to a scored reply what labels and assumptions say of the judge's errors."""
+        if self.task.judged and (self.labels or self.assumed):
+            return with_known_error(scored, self.task.judged, self.labels, self.assumed)
+        return scored
+
     def steps(self, item: Item, reply: Reply) -> Steps:
         """Score a reply step by step; the text of a request that failed is nobody's, and nothing is asked about it."""
         verdicts: Sequence[Verdict] | None = None
@@ -88,9 +94,7 @@ class ReplyScorer:
             verdicts = ()
             if not reply.failure:
                 verdicts = yield Ask("judge", item, self.task.judged_text(self.mode, item, reply.text))
-        scored = self.task.score(self.mode, item, reply, verdicts)
-        if self.task.judged and (self.labels or self.assumed):
-            scored = with_known_error(scored, self.task.judged, self.labels, self.assumed)
+        scored = self.with_known_error(self.task.score(self.mode, item, reply, verdicts))
         if self.read and scored.outcome in UNSURE:
             scored = replace(scored, verdicts=(yield Ask("reader", item, reply.text)))
         return scored

@@ -11,10 +11,11 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.replies.reference import number_used, unfit_labels, unused_labels
+from halu_tasks.replies.service import ReplyScorer
 from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, RunReply
 from halu_tasks.scorers.judge import FAILED
-from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, squeezed, with_known_error
+from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, squeezed
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import FIELDS, read_reference, write_label_rows
 
@@ -115,9 +116,8 @@ def with_reference(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]
             continue
         tasks[task.name] = task
         labels = labels_of(task.name)
-        answers = [
-            answer._replace(score=with_known_error(answer.score, task.judged, labels, None)) for answer in run.answers
-        ]
+        scorer = ReplyScorer(task, run.scoring, labels=labels)
+        answers = [answer._replace(score=scorer.with_known_error(answer.score)) for answer in run.answers]
         tags = [tag for tag in run.provenance.version.split("-") if not tag.startswith("reference_")]
         version = "-".join([*tags, f"reference_{labels.hash}"])
         labelled.append(replace(run, answers=answers, provenance=replace(run.provenance, version=version)))
