@@ -7,6 +7,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from statistics import fmean, pvariance
 from typing import Any, NamedTuple
@@ -55,8 +56,8 @@ _MAX_MARKED = 20_000
 _TITLE = 140
 
 _TEXTS = (
-    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "verdicts"),
-    *("reply", "system", "prompt", "tags", "facts", "other_scoring", "other_answer", "other_outcome", "source"),
+    *("entry", "column", "task", *(each.name for each in fields(ScoredReply))),
+    *("reply", "system", "prompt", "other_scoring", "other_answer", "other_outcome", "source"),
 )
 SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), ("value", pa.float64()), ("other_value", pa.float64())])
 
@@ -140,11 +141,8 @@ def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) 
     """Return the rows of the table with the replies of an entry."""
     rows = []
     for item, reply, score, other, value, other_value in replies:
-        row: dict[str, Any] = {"entry": label, "column": column.title, "task": run.task, "scoring": run.scoring}
-        row |= {"id": item.id, "cluster": item.cluster, "system": item.system, "prompt": item.prompt, "reply": reply}
-        row |= {"target": score.target, "answer": score.answer, "outcome": score.outcome, "reason": score.reason}
-        row |= {"tags": dict(item.tags), "facts": dict(score.facts), "source": run.source}
-        row["verdicts"] = verdicts_as_json(score.verdicts) or None
+        row: dict[str, Any] = {"entry": label, "column": column.title, "task": run.task, "source": run.source}
+        row |= {**score.as_json(), "system": item.system, "prompt": item.prompt, "reply": reply}
         if other:
             row |= {"other_scoring": OTHER_MODE[run.scoring], "other_answer": other.answer}
             row["other_outcome"] = other.outcome
