@@ -177,7 +177,7 @@ def test_equal_replies_are_judged_once_and_the_legend_says_so(
         rows = [row for row in planned(here, model, *command) if row["part"] == "judge"]
         assert [(row["counted"], row["calls"]) for row in rows] == [("at most", 3)]
         told = " ".join(here("run", model, *command, "--dry-run", "--no-check").stdout.split())
-        assert "the verdict on an equal reply, is not asked again" in told and "Output tokens, and so dollars" in told
+        assert "on an equal reply, are not asked for again" in told and "Output tokens, dollars and hours are" in told
         assert here("run", model, *command).returncode == 0
     assert sum(request["model"] == "judge" for request in server.asked if not is_check(request)) == 3
 
