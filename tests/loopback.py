@@ -14,7 +14,11 @@ def completion(message: dict[str, Any], prompt: int = 1, reply: int = 1, **choic
 
 
 class Rejected(Exception):
-    """Raised by what answers requests, it rejects one with this message."""
+    """Raised by what answers requests, it rejects one with this message and HTTP status."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -1,5 +1,6 @@
 """Errors that users can fix themselves: each message is one line that says what is wrong, where, and what to do."""
 
+import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -10,8 +11,23 @@ from halu_tasks.core.credentials import printable
 
 REFUSED = (400, 413, 422, 451)
 """The HTTP statuses by which a server refuses a request that it would refuse again."""
+# statuses that mean this only where the server says so: 403 is mostly about a key, and 500 passes
+_REFUSED_IF = {
+    403: re.compile(r"\bmoderation\b|\bcontent[ _-]?(?:filter|policy)", re.IGNORECASE),
+    500: re.compile(r"\bcontext[ _-]?(?:length|size|window)\b", re.IGNORECASE),
+}
 LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 """The programs of lm-eval, by the ends of their paths."""
+
+
+def is_refused(status: int | None, message: str) -> bool:
+    """Return whether a server refuses a request that it would refuse again.
+
+    Args:
+        status: The HTTP status of the response, if there is one.
+        message: What the server says.
+    """
+    return status in REFUSED or (status in _REFUSED_IF and bool(_REFUSED_IF[status].search(message)))
 
 
 class HaluTasksError(Exception):

@@ -28,13 +28,12 @@ from halu_tasks.core.prompting import NO_SYSTEM_ROLE, takes_system
 from halu_tasks.inspect_adapter.figures import RECORD, warn
 from halu_tasks.inspect_adapter.scorer import check_addresses, halu_score
 from halu_tasks.judging.reaching import (
-    INVALID,
     FirstRequest,
     active_models,
     describe_error,
     failure_of,
+    is_refusal,
     reach_active,
-    status_of,
 )
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
@@ -331,7 +330,7 @@ def generate_reply(schemas: dict[str, Any] | None = None) -> Solver:
             try:
                 return await generate(state, response_schema=formats[SampleMetadata.required_of(state).task])
             except Exception as error:
-                if status_of(error) not in INVALID:
+                if not is_refusal(error):
                     raise
                 rejected = error
         state = await generate_or_refuse(state, generate)

@@ -27,7 +27,7 @@ from inspect_ai.util import display_type
 from tenacity import RetryError
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import REFUSED, ModelError, RejectedError
+from halu_tasks.core.errors import ModelError, RejectedError, is_refused
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +36,8 @@ T = TypeVar("T")
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
 """Seconds within which a model must answer the probe."""
-INVALID = (400, 422)
-"""The HTTP statuses by which a server rejects a field or a value of a request."""
+# the HTTP statuses by which a server rejects a field or a value of a request
+_INVALID = (400, 422)
 _TOKENS = 64
 # maximum number of characters of the description of an error
 _LONGEST = 300
@@ -218,6 +218,8 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
     system = [message for message in request.messages if message.role == "system"]
     question = ChatMessageUser(content=PROBE)
     of_form = await _refusal(model, [*system, question], asked)
+    if of_form and status_of(of_form) not in _INVALID:
+        raise of_form
     if not of_form:
         logger.warning("%s: %s rejects the first item (%s)", request.task, model, describe_error(error, key))
         return
@@ -235,7 +237,7 @@ async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateCo
     try:
         await model.generate(list(messages), config=config)
     except Exception as error:
-        if status_of(error) not in INVALID:
+        if not is_refusal(error):
             raise
         return error
     return None
@@ -273,6 +275,11 @@ def status_of(error: BaseException) -> int | None:
     return status if isinstance(status, int) else None
 
 
+def is_refusal(error: BaseException) -> bool:
+    """Return whether the error of a call is that the server refuses the request and would refuse it again."""
+    return is_refused(status_of(error), describe_error(error))
+
+
 def refusal(error: BaseException, model: str) -> ModelOutput | None:
     """Return the output of a request that the server refuses and would refuse again; None for any other error.
 
@@ -280,7 +287,7 @@ def refusal(error: BaseException, model: str) -> ModelOutput | None:
         error: The error of the call, after which no schema of the reply is left to leave out.
         model: The model's name.
     """
-    if status_of(error) not in REFUSED:
+    if not is_refusal(error):
         return None
     return ModelOutput.from_content(model, "", stop_reason="unknown", error=describe_error(error))
 

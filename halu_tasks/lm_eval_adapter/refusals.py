@@ -14,7 +14,7 @@ from functools import wraps
 from typing import Any
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import REFUSED, DataError
+from halu_tasks.core.errors import DataError, is_refused
 
 _FAILURE = "halu_failure"
 # maximum number of characters of what a server says
@@ -85,7 +85,7 @@ def _remember(record: logging.LogRecord) -> bool:
 def _failed(error: Exception, messages: Sequence[Any], *, generate: bool) -> FailedReply | None:
     """Return the reply to a request that was refused; None if the error is another one."""
     status = getattr(error, "status", None) or getattr(getattr(error, "response", None), "status_code", None)
-    if status not in REFUSED or not generate or len(messages) != 1:
+    if not is_refused(status, _response.get()) or not generate or len(messages) != 1:
         return None
     said = re.search(r'"message"\s*:\s*("(?:[^"\\]|\\.)*")', _response.get())
     why = json.loads(said[1], strict=False) if said else _response.get()

@@ -12,7 +12,6 @@ import math
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any, Literal, NamedTuple, get_args
 
 from click import ClickException
@@ -221,7 +220,7 @@ class _Counter:
     def rows(self) -> list[Planned]:
         """Ask everything, and return what was counted."""
         ask = self._run_method if self._run.method else self._ask_plainly
-        ask(list(islice(self._evaluation.stream(), self._run.limit)))
+        ask(self._evaluation.asked[: self._run.limit])
         names, usual = (self._run.name, self._evaluation.task.name), self._usual
         return [
             Planned(*names, *asked, self._ways.get(asked, usual), *(self._epochs * number for number in counts))

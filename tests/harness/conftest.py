@@ -67,7 +67,8 @@ class _Handler(Handler):
         except Exception as error:
             # a script that fails must fail its test: a broken connection would be tried again for ever
             why = str(error) if isinstance(error, Rejected) else f"the script failed: {type(error).__name__}: {error}"
-            self.send(400, {"error": {"message": why, "type": "invalid_request_error"}})
+            status = error.status if isinstance(error, Rejected) else 400
+            self.send(status, {"error": {"message": why, "type": "invalid_request_error"}})
             return
         if isinstance(answer, int):
             self.send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})

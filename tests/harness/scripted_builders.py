@@ -69,7 +69,7 @@ class HaluModel:
         name = found[0] if found else ""
         case = self.cases.get(name, "good")
         if case == "fails":
-            return 400
+            return 401
         if "You write questions" in asked:
             return self.question(name, case, fenced(asked)[0])
         if "You write wrong answers" in asked:

@@ -89,7 +89,8 @@ def test_the_calls_announced_are_those_that_servers_get(
     command = ("openai-api/local/m", *served, "-o", str(tmp_path / "out"), *SAMPLE, *words)
     rows = [row for row in planned(here, *command) if row["run"] != "sum"]
     assert not server.asked and not server.probed
-    assert here("run", *command).returncode == 0
+    # without the check, in which each model is asked a first request once more
+    assert here("run", "--no-check", *command).returncode == 0
     asked = [request for request in server.asked if not is_check(request)]
     calls, limits, tokens = Counter[str](), Counter[str](), Counter[str]()
     for request in asked:
@@ -111,6 +112,16 @@ def test_the_calls_announced_are_those_that_servers_get(
     assert all(
         row["counted"] == ("about" if row["task"] == "fave" else "at most") for row in rows if row["part"] == "judge"
     )
+
+
+def test_a_limit_counts_the_items_that_are_asked(here: Any, tmp_path: Any) -> None:
+    evaluation = build(EQUAL[1], Options(data="sample"))
+    wanted, first = (
+        sum(size({"messages": evaluation.messages(item)}) for item in items[:3])
+        for items in (evaluation.asked, evaluation.items)
+    )
+    (row,) = planned(here, "halu/oracle", "--tasks", EQUAL[1], *SAMPLE, "-o", str(tmp_path / "out"))
+    assert row["calls"] == 3 and row["input_tokens"] == wanted != first
 
 
 def test_dollars_and_hours_follow_from_prices_and_rates(here: Any, tmp_path: Any) -> None:
@@ -166,7 +177,7 @@ def test_equal_replies_are_judged_once_and_the_legend_says_so(
         rows = [row for row in planned(here, model, *command) if row["part"] == "judge"]
         assert [(row["counted"], row["calls"]) for row in rows] == [("at most", 3)]
         told = " ".join(here("run", model, *command, "--dry-run", "--no-check").stdout.split())
-        assert "the verdict on an equal reply, is not asked again" in told and "Output tokens, and so dollars" in told
+        assert "on an equal reply, are not asked for again" in told and "Output tokens, dollars and hours are" in told
         assert here("run", model, *command).returncode == 0
     assert sum(request["model"] == "judge" for request in server.asked if not is_check(request)) == 3
 
