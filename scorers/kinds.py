@@ -187,7 +187,7 @@ class Strings(AnswerKind):
 
     def targets(self, item: Item) -> str | list[str]:
         """Return the originals as a list."""
-        originals = list(item.gold["originals"])
+        originals = list(item.gold.originals)
         return originals if "\n".join(originals) == item.target else item.target
 
 

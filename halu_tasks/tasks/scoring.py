@@ -271,10 +271,10 @@ class Scoring(Keys):
 
         if not (own := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
             return scorers
-        self._check_columns("metric_list", own, {fact for scorer in scorers.values() for fact in scorer.facts})
         for scorer in scorers.values():
             if taken := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
                 raise KeyFault("metric_list", f"the scorer has a metric {min(taken)!r}; give yours another name")
+        self._check_columns("metric_list", own, {fact for scorer in scorers.values() for fact in scorer.facts})
         of_mode = {
             mode: [metric for metric in own if metric.reads() <= columns_of(scorer.facts)]
             for mode, scorer in scorers.items()

@@ -102,9 +102,7 @@ def test_probabilities_come_from_the_log_probabilities_of_a_server(serve: Run, r
     assert set(asked) == {(True, 20)}
     found = figures(log)
     assert (found["acc"], found["roc_auc"], found["no_probability"]) == (0.5, 1.0, 0.0)
-    told = {
-        sample.scores["halu_score"].metadata["halu_tasks"]["score"]["facts"]["probability"] for sample in log.samples
-    }
+    told = {sample.scores["halu_score"].metadata["halu_tasks"]["facts"]["probability"] for sample in log.samples}
     assert sorted(told) == pytest.approx([0.2, 0.4])
 
 
@@ -240,7 +238,7 @@ def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(run_inspect: Ru
     ]
     log = run_inspect("halueval_general_localization", in_turn(said), limit=3, max_connections=1)
     scores = [score for sample in log.samples for score in sample.scores.values()]
-    outcomes = {score.metadata["halu_tasks"]["score"]["outcome"]: score.answer for score in scores}
+    outcomes = {score.metadata["halu_tasks"]["outcome"]: score.answer for score in scores}
     assert outcomes == {"answered": "[]", "abstained": None, "unparsed": None}
     assert figures(log)["abstained"] == figures(log)["unparsed"] == pytest.approx(1 / 3)
 

@@ -82,7 +82,7 @@ def test_a_grader_that_is_asked_in_batches_may_wait_for_them() -> None:
 def test_each_verdict_of_a_summary_names_its_sentence(serve: Run, openai: Any, run_inspect: Any) -> None:
     grader = openai(serve(lambda request: '{"critique": "It is there.", "supported": "yes"}'))
     (sample,) = run_inspect("fave", "halu/oracle", model_roles={"grader": grader}, limit=1).samples
-    verdicts = sample.scores["halu_score"].metadata["halu_tasks"]["score"]["verdicts"]
+    verdicts = sample.scores["halu_score"].metadata["halu_tasks"]["verdicts"]
     assert len(verdicts) > 1
     for each in verdicts:
         assert each["about"] in sample.output.completion and each["reason"] == "It is there."
