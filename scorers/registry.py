@@ -113,10 +113,10 @@ def make_scorer(
         ValueError: The scorer does not exist, or an argument is unknown or invalid.
         TypeError: An argument is missing.
     """
-    factory = scorer_factory(name)
-    known = {key: value for key, value in (usual or {}).items() if key in settings_of(factory)}
+    factory, strict = scorer_factory(name), not callable(name)
+    known = {key: value for key, value in (usual or {}).items() if key in settings_of(factory, strict=strict)}
     try:
-        return factory(**checked_settings(factory, {**known, **arguments}, "argument", strict=not callable(name)))
+        return factory(**checked_settings(factory, {**known, **arguments}, "argument", strict=strict))
     except ValueError as error:
         raise ValueError(f"{getattr(name, '__name__', name)}: {error}") from None
 

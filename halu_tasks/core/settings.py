@@ -144,30 +144,38 @@ class Setting:
         return self.name if value is True else str(value) if isinstance(value, str) else f"{self.name}{value:g}"
 
     def _validated(self, how: Literal["validate_python", "validate_strings"], value: Any, strict: bool) -> Any:
-        from pydantic import ValidationError
+        from pydantic import PydanticUserError, ValidationError
 
         try:
             return getattr(_adapter(self.annotation), how)(value, strict=strict)
+        except PydanticUserError:
+            if strict or how == "validate_strings":
+                raise
+            return value  # the annotation of a user's function says nothing to pydantic
         except ValidationError as error:
             raise UsageError(": ".join(filter(None, first_fault(error, self)))) from None
 
 
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    from pydantic import ConfigDict, PydanticUserError, TypeAdapter
+    from pydantic import ConfigDict, TypeAdapter
 
-    try:
-        return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
-    except PydanticUserError:  # an annotation of a user's own that says nothing to pydantic
-        return TypeAdapter(Any)
+    return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
 
 
 @cache
-def settings_of(declared: Callable[..., Any]) -> Mapping[str, Setting]:
-    """Return the settings that a dataclass or a function declares, by name."""
+def settings_of(declared: Callable[..., Any], *, strict: bool = True) -> Mapping[str, Setting]:
+    """Return the settings that a dataclass or a function declares, by name.
+
+    Args:
+        declared: The dataclass or function.
+        strict: Whether types have to exist; in a user's function, some are only imported for type checkers.
+    """
     try:
         hints = get_type_hints(declared, include_extras=True)
-    except (NameError, TypeError):  # of a user's function: types that only type checkers import, or a built-in one
+    except (NameError, TypeError):
+        if strict:
+            raise
         hints = {}
     named = (each for each in inspect.signature(declared).parameters.values() if each.kind not in _ANY)
     return {each.name: Setting(each.name, hints.get(each.name, Any), each.default) for each in named}
@@ -185,12 +193,12 @@ def checked_settings(
         declared: The dataclass or the function that declares the settings.
         given: What the user gives.
         what: What messages call a setting.
-        strict: As in `Setting.check`.
+        strict: As in `settings_of` and `Setting.check`.
 
     Raises:
         UsageError: There is no such setting, or its value is not valid.
     """
-    settings, values = settings_of(declared), dict(given)
+    settings, values = settings_of(declared, strict=strict), dict(given)
     strange = [name for name in given if name not in settings]
     if strange and not any(each.kind is each.VAR_KEYWORD for each in inspect.signature(declared).parameters.values()):
         raise UsageError(unknown(what, strange[0], settings))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,8 +12,11 @@ import pytest
 from annotated_types import Ge, Lt
 from programs import run as program
 
+from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.core.settings import Help, checked_settings, settings_of
+from halu_tasks.scorers.registry import SCORERS, scorer_factory
 
 if TYPE_CHECKING:
     from nowhere import Nothing
@@ -54,7 +58,24 @@ def test_a_function_whose_types_cannot_be_read_takes_any_value() -> None:
     def own(value: Nothing, **further: int) -> None: ...
 
     given = {"value": object(), "more": 3}
-    assert checked_settings(own, given) == given
+    assert checked_settings(own, given, strict=False) == given
+    with pytest.raises(NameError, match="Nothing"):
+        checked_settings(own, given)
+
+
+@pytest.mark.parametrize("declared", [Options, *pipelines().values()])
+def test_every_option_says_what_it_does_and_takes_its_default(declared: type) -> None:
+    settings = settings_of(declared)
+    assert all(setting.about for setting in settings.values())
+    defaults = {name: setting.default for name, setting in settings.items()}
+    assert checked_settings(declared, defaults) == defaults
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_every_scorer_takes_its_defaults(name: str) -> None:
+    settings = settings_of(scorer_factory(name))
+    given = {each.name: each.default for each in settings.values() if each.default is not inspect.Parameter.empty}
+    assert checked_settings(scorer_factory(name), given) == given
 
 
 def test_a_declaration_is_its_own_help() -> None:
