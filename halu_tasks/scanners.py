@@ -23,6 +23,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
+from halu_tasks.core.settings import Count
 from halu_tasks.data.rows import value_at
 from halu_tasks.judging.judge import Failures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
@@ -51,11 +52,11 @@ SPANS_TASK = "halueval_general_localization"
 def factored_verification(
     source: str | None = None,
     how: How = "auto",
-    samples: int = 5,
+    samples: Count = 5,
     temperature: float = 1.0,
     threshold: float = 0.5,
     knowledge: str | None = None,
-    top: int = 5,
+    top: Count = 5,
     prompts: str | None = None,
     cache: bool = True,
 ) -> Scanner[Transcript]:

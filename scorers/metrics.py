@@ -2,19 +2,17 @@
 
 A metric is a function whose parameters name columns (`columns.Columns`). It returns one of three things:
 
-    @metric
+    @metric(about="share of items answered with the target")
     def acc(correct):
-        "Share of items answered with the target."
         return correct  # a number for each item: its mean over the items that have one (are not NaN)
 
-    @metric
+    @metric(about="share of the returned characters that are gold")
     def char_precision(shared_chars, predicted_chars):
-        "Share of the returned characters that are gold."
         return shared_chars, predicted_chars  # the ratio of their sums, or another `value` of them
 
     @metric
     def median_length(text_chars):
-        "Median length of a text."
+        "Median length of a text."  # `about`, but python -OO drops docstrings
         return np.median(text_chars)  # the metric itself
 
 It must accept columns of no items. The error comes from leaving out one cluster at a time (`statistics.jackknife`), and
@@ -36,7 +34,6 @@ from typing import Any, NamedTuple, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.core.options import docstring_of
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import ScoredReply
@@ -224,22 +221,21 @@ def metric(
     """Make a metric of a function of columns, which its parameters name.
 
     Args:
-        function: The function; its name is the metric's, and the first line of its docstring explains it.
+        function: The function; its name is the metric's, and the first line of its docstring is `about` by default.
         **properties: Attributes of `Metric`; the parameters of `classes` name columns, too.
     """
     if "classes" in properties:
         properties["classes"] = of_columns(properties["classes"])
 
     def made(function: Callable[..., Terms]) -> Metric:
-        own = {} if "name" in properties else {"name": function.__name__, "about": summary_of(function)}
+        own = {} if "name" in properties else {"name": function.__name__, "about": _summary(function)}
         return Metric(terms=of_columns(function), **own | properties)
 
     return made if function is None else made(function)
 
 
-def summary_of(function: Callable[..., object]) -> str:
-    """Return the first line of a function's docstring as a phrase."""
-    about = docstring_of(function).partition("\n")[0].rstrip(".")
+def _summary(function: Callable[..., object]) -> str:
+    about = (inspect.getdoc(function) or "").partition("\n")[0].rstrip(".")
     return about[:1].lower() + about[1:] if about[1:2].islower() else about
 
 

@@ -302,17 +302,20 @@ def _known(columns: Columns, *names: str) -> npt.NDArray[np.bool_]:
     return np.asarray(np.all([~np.isnan(columns[name]) for name in names], axis=0), dtype=bool)
 
 
-@metric(requires_option="reference")
+@metric(
+    about="of what the reference calls a hallucination, the share that the judge calls one",
+    requires_option="reference",
+)
 def judge_sensitivity(both_positive: Column, label_positive: Column) -> Terms:
-    """Of what the reference calls a hallucination, the share that the judge calls one."""
+    """Divide what both call a hallucination by what the reference calls one."""
     return both_positive, label_positive
 
 
-@metric(requires_option="reference")
+@metric(about="of everything else, the share that the judge does not call a hallucination", requires_option="reference")
 def judge_specificity(
     label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column
 ) -> Terms:
-    """Of everything else, the share that the judge does not call a hallucination."""
+    """Divide what neither calls a hallucination by what the reference does not call one."""
     return label_weight - label_positive - labelled_positive + both_positive, label_weight - label_positive
 
 
@@ -327,6 +330,7 @@ def _agree_on_both(weight: float, positive: float, judge: float, both: float, _:
 
 
 @metric(
+    about="Cohen's kappa of the judge and the reference",
     requires_option="reference",
     range=(-1.0, 1.0),
     value=_kappa,
@@ -338,5 +342,5 @@ def _agree_on_both(weight: float, positive: float, judge: float, both: float, _:
 def judge_kappa(
     label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column, labels: Column
 ) -> Terms:
-    """Cohen's kappa of the judge and the reference."""
+    """Return the sums of weights from which `_kappa` computes it."""
     return label_weight, label_positive, labelled_positive, both_positive, labels

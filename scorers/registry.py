@@ -6,7 +6,6 @@ given in the task file and returns a `TaskScorer`, which scores replies and list
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Gold, Item
+from halu_tasks.core.settings import checked_settings, settings_of
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.score import ScoredReply
 
@@ -117,18 +117,12 @@ def make_scorer(
         ValueError: The scorer does not exist, or an argument is unknown or invalid.
         TypeError: An argument is missing.
     """
-    factory = scorer_factory(name)
-    name = getattr(name, "__name__", name)
-    parameters = inspect.signature(factory).parameters
-    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    if unknown := [key for key in arguments if key not in parameters and not takes_any]:
-        expected, hint = ", ".join(parameters) or "none", did_you_mean(unknown[0], parameters)
-        raise ValueError(f"scorer {name!r} has no argument {unknown[0]!r}{hint}; expected {expected}")
-    arguments = {**{key: value for key, value in (usual or {}).items() if key in parameters}, **arguments}
+    factory, strict = scorer_factory(name), not callable(name)
+    known = {key: value for key, value in (usual or {}).items() if key in settings_of(factory, strict=strict)}
     try:
-        return factory(**arguments)
+        return factory(**checked_settings(factory, {**known, **arguments}, "argument", strict=strict))
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None
+        raise ValueError(f"{getattr(name, '__name__', name)}: {error}") from None
 
 
 def _load(locations: Mapping[str, str], name: str | Callable[..., object], kind: str) -> Any:

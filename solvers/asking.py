@@ -5,7 +5,6 @@ What they read and record in the metadata of samples and outputs are typed recor
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -29,9 +28,9 @@ from inspect_ai.tool import Tool, ToolChoice
 from pydantic import BaseModel, ConfigDict
 
 from halu_tasks.core.concurrency import gather
-from halu_tasks.core.errors import ArgumentError, UsageError, unknown
-from halu_tasks.core.options import wrong_kind
+from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.prompting import given_prompts, prompt_for
+from halu_tasks.core.settings import checked_settings
 from halu_tasks.judging.reaching import failure_of, refusal
 from halu_tasks.scorers.methods import Opinions
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
@@ -99,28 +98,18 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
 
     The arguments are those that users give by name, such as `-S samples=5`.
     """
-    hints = get_type_hints(function)
-    annotations = {name: hints[name] for name in inspect.signature(function).parameters}
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name, value in kwargs.items():
-            if name not in annotations:
-                raise ArgumentError(f"{function.__name__}: {unknown('argument', name, annotations)}")
-            if kind := wrong_kind(value, annotations[name]):
-                raise ArgumentError(f"{function.__name__}: argument {name}={value!r} is not {kind}")
-        return function(*args, **kwargs)
+        try:
+            given: Any = checked_settings(function, kwargs, "argument")
+        except UsageError as error:
+            raise ArgumentError(f"{function.__name__}: {error}") from None
+        return function(*args, **given)
 
     # Scout resolves the names of types in this module otherwise, where they do not exist
-    call.__annotations__ = hints
+    call.__annotations__ = get_type_hints(function)
     return call
-
-
-def at_least_one(**numbers: int) -> None:
-    """Raise UsageError if a number is less than 1."""
-    for name, number in numbers.items():
-        if number < 1:
-            raise UsageError(f"option {name}={number} is less than 1")
 
 
 @cache

@@ -10,7 +10,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import anyio
 from inspect_ai.model import ModelOutput
@@ -19,6 +19,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
+from halu_tasks.core.settings import Count
 from halu_tasks.scorers.benchmarks.judged import cited_sentences, summary_of
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
 from halu_tasks.scorers.citations import Cited
@@ -85,9 +86,6 @@ class FactoredVerifier:
     cache: bool
 
     def __post_init__(self) -> None:
-        if self.how not in get_args(How):
-            raise UsageError(f"option how={self.how!r} is unknown; choose {' or '.join(get_args(How))}")
-        asking.at_least_one(samples=self.samples)
         self._library = None
         if self.knowledge is not None:
             self._library = Seeker(METHOD, self.knowledge, None, self.top, self.prompts, self.cache)
@@ -184,11 +182,11 @@ def _by_tokens(output: ModelOutput) -> float | None:
 @asking.method
 def factored_verification(
     how: How = "auto",
-    samples: int = 5,
+    samples: Count = 5,
     temperature: float = 1.0,
     threshold: float = 0.5,
     knowledge: str | None = None,
-    top: int = 5,
+    top: Count = 5,
     prompts: str | None = None,
     cache: bool = True,
 ) -> Solver:

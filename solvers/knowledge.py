@@ -29,6 +29,7 @@ from inspect_ai.util import registry_create
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
+from halu_tasks.core.settings import Count
 from halu_tasks.knowledge import Knowledge, Snippet, named_files, open_knowledge
 from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers import asking
@@ -192,7 +193,11 @@ class Seeker:
 @solver
 @asking.method
 def with_knowledge(
-    knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
+    knowledge: str | None = None,
+    tool: str | None = None,
+    top: Count = 5,
+    prompts: str | None = None,
+    cache: bool = True,
 ) -> Solver:
     """Ask the model under test the task's question together with what was looked up for it.
 
@@ -217,7 +222,6 @@ def with_knowledge(
 
 def _check_lookup(knowledge: str, top: int, prompts: str | None) -> None:
     """Check what to look up, before a run begins."""
-    asking.at_least_one(top=top)
     if knowledge != GOLD:
         named_files(Path(knowledge).expanduser())
     _passages_prompt([], prompts)

@@ -16,6 +16,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.settings import Count
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
@@ -46,7 +47,7 @@ def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
 
 @solver
 @asking.method
-def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
+def self_consistency(samples: Count = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
     """Draw several replies to the task's messages and answer with the label that most of them state.
 
     This works with every task whose answer is a label, and with texts of your own. All replies come from the model
@@ -60,7 +61,6 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     method = "self_consistency"
-    asking.at_least_one(samples=samples)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         label_of, choices = _labels_of(state, f"{method} votes on labels")
@@ -84,7 +84,11 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
 @solver
 @asking.method
 def truth_triangulator(
-    knowledge: str | None = None, tool: str | None = None, top: int = 5, prompts: str | None = None, cache: bool = True
+    knowledge: str | None = None,
+    tool: str | None = None,
+    top: Count = 5,
+    prompts: str | None = None,
+    cache: bool = True,
 ) -> Solver:
     """Ask a seeker that can look things up and a guardian that cannot, and let a manager decide.
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from inspect_ai.model import ChatMessage, ChatMessageSystem
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -111,7 +111,7 @@ def comparative(
 @checked
 def localization(
     *,
-    returns: str | None = None,
+    returns: Literal["entities", "sentence"] | None = None,
     system: str | None = None,
     template: str | None = None,
     cot: bool = False,
@@ -136,8 +136,6 @@ def localization(
         answer: Metadata key of the answer.
         generate: Whether to call the model; if False, the call is left to later solvers.
     """
-    if returns is not None and returns not in LOCALIZATION:
-        raise ArgumentError(f"localization: argument returns={returns!r}: expected {' or '.join(LOCALIZATION)}")
     names = {"question": question, "answer": answer}
     reference = LOCALIZATION[returns or "entities"]
     return _format(
@@ -379,15 +377,12 @@ def _rows(solver: str, examples: Examples) -> list[tuple[str, Row]]:
 
     Raises:
         DataError: The file cannot be read, or a row is invalid; the message names the place.
-        ArgumentError: The argument is neither a path nor a list.
     """
     rows: list[tuple[str, Row]]
     if isinstance(examples, str):
         rows = [(f"{examples}:{number}", row) for number, row in json_lines(Path(examples).expanduser())]
-    elif examples is None or isinstance(examples, list):
-        rows = [(f"example {number}", row) for number, row in enumerate(examples or [], 1)]
     else:
-        raise ArgumentError(f"{solver}: argument examples: expected a file or a list, got {examples!r}")
+        rows = [(f"example {number}", row) for number, row in enumerate(examples or [], 1)]
     for where, row in rows:
         if not isinstance(row, Mapping):
             raise DataError(f"{where}: expected a mapping with 'output', got {row!r}")

@@ -16,6 +16,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
+from halu_tasks.core.settings import Count
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
@@ -34,7 +35,11 @@ Compare = Callable[[list[str], list[str]], Awaitable[asking.MethodRecord]]
 @solver
 @asking.method
 def selfcheck_prompt(
-    samples: int = 20, temperature: float = 1.0, threshold: float = 0.5, prompts: str | None = None, cache: bool = True
+    samples: Count = 20,
+    temperature: float = 1.0,
+    threshold: float = 0.5,
+    prompts: str | None = None,
+    cache: bool = True,
 ) -> Solver:
     """Sample passages and ask whether each of them supports each sentence of the text: SelfCheckGPT with prompts.
 
@@ -71,9 +76,9 @@ def selfcheck_prompt(
 @solver
 @asking.method
 def selfcheck_ngram(
-    samples: int = 20,
+    samples: Count = 20,
     temperature: float = 1.0,
-    n: int = 1,
+    n: Count = 1,
     statistic: Statistic = "maximum",
     threshold: float = 0.5,
     prompts: str | None = None,
@@ -95,9 +100,6 @@ def selfcheck_ngram(
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    if statistic not in ("average", "maximum"):
-        raise UsageError(f"option statistic={statistic!r} is unknown; choose average or maximum")
-    asking.at_least_one(n=n)
 
     async def compare(in_text: list[str], passages: list[str]) -> asking.MethodRecord:
         scores = ngram_scores(in_text, passages, n, statistic)
@@ -115,7 +117,6 @@ def _selfcheck(
     method: str, compare: Compare, samples: int, temperature: float, threshold: float, prompts: str | None, cache: bool
 ) -> Solver:
     """Create a solver that compares a text with passages: answers to its question or, if it has none, summaries."""
-    asking.at_least_one(samples=samples)
     names = ("selfcheck_answer", "selfcheck_summary")
     answer, summary = (asking.method_prompt(name, "selfcheck", prompts) for name in names)
     drawing: dict[int, anyio.Lock] = {}

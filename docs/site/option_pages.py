@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from page import Page, Section, listed, mentions, printed, sections, table
 
-from halu_tasks.core.options import Options, OptionSpec
+from halu_tasks.core.options import Options
+from halu_tasks.core.settings import Setting
 
 FOLDER = "reference/options/"
 
@@ -15,7 +16,7 @@ FOLDER = "reference/options/"
 def option_section() -> Section:
     """Make the page of the tasks' options, which is the first one, and the page of the builders'."""
     builders = Page(f"{FOLDER}builders.md", "Options of builders", "Every option of every builder.", _builders())
-    rows = [_row(spec) for spec in Options.specs().values()]
+    rows = [_row(setting) for setting in Options.settings().values()]
     text = sections(
         "These are the options of tasks. [Options](../../options.md) explains modes and versions.",
         table(["meaning", "lm-eval: `--metadata`", "Inspect: `-T`", "`halu-tasks`", "default", "choices"], rows),
@@ -25,11 +26,11 @@ def option_section() -> Section:
     return Section("Options", Page(f"{FOLDER}index.md", "All options", about, text), {"": [builders]})
 
 
-def _row(spec: OptionSpec) -> list[str]:
-    in_lm_eval = "--num_fewshot N" if spec.name == "fewshot" else f"halu_{spec.name}=…"
-    choices = ", ".join(f"`{choice}`" for choice in spec.choices)
-    default = "" if spec.default is None else f"`{spec.default}`"
-    return [spec.about, f"`{in_lm_eval}`", f"`{spec.name}=…`", f"`{spec.flag}`", default, choices]
+def _row(setting: Setting) -> list[str]:
+    in_lm_eval = "--num_fewshot N" if setting.name == "fewshot" else f"halu_{setting.name}=…"
+    choices = ", ".join(f"`{choice}`" for choice in setting.choices)
+    default = "" if setting.default is None else f"`{setting.default}`"
+    return [setting.about, f"`{in_lm_eval}`", f"`{setting.name}=…`", f"`{setting.flag}`", default, choices]
 
 
 def _builders() -> str:

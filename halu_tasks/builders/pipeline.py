@@ -11,16 +11,18 @@ import pkgutil
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
+
+from annotated_types import Ge, Predicate
 
 from halu_tasks.builders.documents import Document, read_documents
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import short_hash, stable_number
-from halu_tasks.core.options import OptionSpec, option_specs
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, fill, prompt_hash, read_prompts
+from halu_tasks.core.settings import Help, Setting, checked_settings, settings_of
 from halu_tasks.text.folding import language_of
 
 Row = dict[str, Any]
@@ -136,26 +138,23 @@ temperature 1, otherwise at that of `Pipeline.temperatures`.
 """
 
 
-def option(
-    default: Any, about: str, *, file: str = "", least: float | None = None, choices: tuple[str, ...] = ()
-) -> Any:
-    """Declare a pipeline field that users can set.
+@dataclass(frozen=True)
+class KeptFile:
+    """Marks an option as the path of a file, of which the folder of a build keeps a copy with this name."""
 
-    Args:
-        default: The default.
-        about: What the option does, for `halu-tasks build --options`.
-        file: For the path of a file, its name in the folder of a build, which keeps a copy.
-        least: The minimum of a number.
-        choices: For a list, the strings of which it has one or more.
-    """
-    facts: dict[str, Any] = {"about": about, "file": file}
-    if least is not None:
-        kind = "an integer" if isinstance(default, int) else "a number"
-        facts |= {"valid": lambda number: number >= least, "expected": f"{kind}, {least:g} or more"}
-    if choices:
-        facts["valid"] = lambda given: 0 < len(given) == len({*given} & {*choices})
-        facts["expected"] = f"one or more different ones of {', '.join(choices)}"
-    return field(default=default, metadata=facts)
+    name: str
+
+
+def some_of(names: Iterable[str]) -> Predicate:
+    """Return the limit of a list to one or more different names of some."""
+    known = tuple(names)
+
+    def check(given: Sequence[str]) -> bool:
+        if not 0 < len(given) == len({*given} & {*known}):
+            raise ValueError(f"expected one or more different ones of {', '.join(known)}, got {', '.join(given)}")
+        return True
+
+    return Predicate(check)
 
 
 @dataclass(frozen=True)
@@ -184,13 +183,15 @@ class Pipeline(ABC):
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
     """The labels annotators choose from; the last one drops an item, the others keep it."""
 
-    language: str = option("en", "language of the documents and the prompts (ISO 639-1)")
-    prompts: str | None = option(None, "prompts that replace the package's or add a language", file="prompts.yaml")
-    seed: int = option(0, "seed of random choices; they also depend on the document's id")
-    max_chars: int = option(20_000, "maximum length of a document in characters", least=1)
-    check_language: bool = option(True, "refuse documents in another language")
-    generator_temperature: float = option(0.0, "temperature of the generator's calls", least=0)
-    verifier_temperature: float = option(0.0, "temperature of the verifier's calls", least=0)
+    language: Annotated[str, Help("language of the documents and the prompts (ISO 639-1)")] = "en"
+    prompts: Annotated[
+        str | None, KeptFile("prompts.yaml"), Help("prompts that replace the package's or add a language")
+    ] = None
+    seed: Annotated[int, Help("seed of random choices; they also depend on the document's id")] = 0
+    max_chars: Annotated[int, Ge(1), Help("maximum length of a document in characters")] = 20_000
+    check_language: Annotated[bool, Help("refuse documents in another language")] = True
+    generator_temperature: Annotated[float, Ge(0), Help("temperature of the generator's calls")] = 0.0
+    verifier_temperature: Annotated[float, Ge(0), Help("temperature of the verifier's calls")] = 0.0
 
     def __post_init__(self) -> None:
         # report missing prompts before any model is asked
@@ -237,7 +238,8 @@ class Pipeline(ABC):
     @classmethod
     def files(cls) -> dict[str, str]:
         """Return the options that hold the path of a file, with the file's name in the folder of a build."""
-        return {option.name: name for option in fields(cls) if (name := option.metadata["file"])}
+        marks = ((name, mark) for name, setting in settings_of(cls).items() for mark in setting.extras)
+        return {name: mark.name for name, mark in marks if isinstance(mark, KeptFile)}
 
     def draw(self, *of: str) -> int:
         """Return a 64-bit number that depends only on the seed and the given strings, for seeded choices."""
@@ -426,33 +428,26 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
         UsageError: The pipeline or an option does not exist, or a value has the wrong type.
     """
     cls = pipeline_class(name)
-    specs = option_specs(cls)
-    given = {key: value for key, value in options.items() if value is not None}
-    if unknown := sorted(given.keys() - specs.keys()):
-        close = did_you_mean(unknown[0], specs)
-        raise UsageError(f"{name} has no option {unknown[0]!r}{close}; options: {', '.join(specs)}")
-    values = {key: _converted(specs[key], value, is_file=key in cls.files()) for key, value in given.items()}
-    for key, value in values.items():
-        try:
-            specs[key].check(value)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}") from None
-    return cls(**values)
+    settings = settings_of(cls)
+    given = {
+        key: _converted(settings[key], value) if key in settings else value
+        for key, value in options.items()
+        if value is not None
+    }
+    try:
+        return cls(**checked_settings(cls, given))
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
-def _converted(spec: OptionSpec, value: Any, *, is_file: bool) -> Any:
-    """Convert a value, which YAML may have given another type, to the type of its option where that is clear."""
-    if spec.kind is tuple:
-        parts = value.split(",") if isinstance(value, str) else value
-        return tuple(str(part).strip() for part in parts) if isinstance(parts, list | tuple) else value
-    if spec.kind is float:
-        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if spec.name == "language" and value is False:
-        # YAML reads Norwegian (no) as false
-        return "no"
-    if spec.kind is str:
-        # a model is either a name or an existing folder
-        path = Path(str(value)).expanduser()
-        is_path = is_file or (spec.name.endswith("_model") and path.is_dir())
-        return str(path.absolute()) if is_path else str(value)
-    return value
+def _converted(setting: Setting, value: Any) -> Any:
+    """Return a value as a string if it should be one, which YAML may have read as something else."""
+    if setting.type is not str:
+        return value
+    if setting.name == "language" and value is False:
+        return "no"  # Norwegian
+    # a model is either a name or an existing folder
+    path = Path(str(value)).expanduser()
+    is_file = any(isinstance(mark, KeptFile) for mark in setting.extras)
+    is_path = is_file or (setting.name.endswith("_model") and path.is_dir())
+    return str(path.absolute()) if is_path else str(value)

@@ -14,46 +14,88 @@ ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and s
 
 Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md
 """
-COMMANDS: dict[str, str | tuple[str, dict[str, str], str]] = {
-    "list": "tasks:list_tasks",
-    "show": "tasks:show",
-    "new": "tasks:new",
-    "check": "tasks:check",
-    "items": "tasks:items",
-    "score": "score:score",
-    "run": "run:run",
-    "report": "report:report",
-    "demo": "run:demo",
+COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], str]] = {
+    "list": ("List tasks and groups, with items, metrics and sources.", "tasks:list_tasks"),
+    "show": ("Show what a task asks, how replies are read, and its metrics.", "tasks:show"),
+    "new": ("Write the file of a new task about your own rows, and check it.", "tasks:new"),
+    "check": ("Check task files, and name their faults.", "tasks:check"),
+    "items": ("Print the items of a task, for models that run elsewhere.", "tasks:items"),
+    "score": (
+        "Score replies from any source.\n"
+        "\n"
+        "With --agreement or --gold, measure how far several sets of replies to the same items agree.",
+        "score:score",
+    ),
+    "run": (
+        "Run models on tasks, with methods, and write a report.\n"
+        "\n"
+        "What follows -- is added to the harness's command: -- --max-tokens 4096",
+        "run:run",
+    ),
+    "report": (
+        "Write an HTML page, Markdown and JSON about results of any kind, or compare all pairs.",
+        "report:report",
+    ),
+    "demo": ("Run four tasks on the packaged sample in both harnesses, offline, and write a report.", "run:demo"),
     "data": (
         "List the sources of data (list, the default), download them, or describe data.",
-        {"list": "tasks:list_sources", "fetch": "tasks:fetch", "describe": "tasks:describe"},
+        {
+            "list": ("List the sources of data, and what is cached.", "tasks:list_sources"),
+            "fetch": ("Download sources into the cache, or verify the checksums of what is there.", "tasks:fetch"),
+            "describe": ("Count what is in data: items, clusters, labels, tags, gold spans.", "tasks:describe"),
+        },
         "list",
     ),
-    "plan": "report:plan",
+    "plan": ("Plan a comparison: how many items and repeats it needs, what a number of calls can show.", "report:plan"),
     "export": (
         "Export results and training data in the formats of other tools.",
-        {"eee": "report:eee", "hub": "report:hub", "chats": "tasks:chats"},
+        {
+            "eee": (
+                "Export results in the schema of Every Eval Ever: a record for each run, and a row for each reply.",
+                "report:eee",
+            ),
+            "hub": ("Export results as .eval_results files of models, for the Hugging Face Hub.", "report:hub"),
+            "chats": (
+                "Export the training part of a benchmark as chats, one JSON line each; with --knowledge, after "
+                "passages.",
+                "tasks:chats",
+            ),
+        },
         "",
     ),
     "build": (
         "Build a benchmark from your own documents (dataset, the default).",
         {
-            "dataset": "build:dataset",
-            "collect": "build:collect",
-            "quality": "build:quality",
-            "optimize": "build:optimize",
-            "biographies": "build:biographies",
-            "options": "build:options",
+            "dataset": ("Build a benchmark from your own documents.", "build:dataset"),
+            "collect": ("Assemble the dataset of a build again, with other options.", "build:collect"),
+            "quality": ("Measure leaks, balance and duplicates of a built dataset.", "build:quality"),
+            "optimize": ("Improve a builder's prompts, using the drafts that its verifier rejects.", "build:optimize"),
+            "biographies": (
+                "Fetch documents for a builder: people sampled from Wikidata, with their pages in Wikipedia "
+                "(HalluVerse25).",
+                "build:biographies",
+            ),
+            "options": ("List the options of the builders.", "build:options"),
         },
         "dataset",
     ),
     "label": (
         "Draw what people check from results and built datasets, and read their labels.",
-        {"verdicts": "report:verdicts", "items": "build:label_items", "import": "build:import_items"},
+        {
+            "verdicts": ("Draw judged replies of each model from results, to label.", "report:verdicts"),
+            "items": (
+                "Write the items of a built dataset for doccano, with labels and guidelines.",
+                "build:label_items",
+            ),
+            "import": (
+                "Read the labels of items: agreement, and the items that annotators keep.",
+                "build:import_items",
+            ),
+        },
         "",
     ),
 }
-"""The function of each command; of a group its purpose, its commands, and the one that runs if none is named."""
+"""What each command does, and its function; of a group its commands, and the one that runs if none is named."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -100,18 +142,14 @@ def command_line() -> CommandGroup:
 
 
 def _help() -> str:
-    """Return the help. Summaries are read from source, since importing it takes longer than Python takes to start."""
+    """Return the help, without click, which takes longer to import than Python to start."""
     lines = ["Usage: halu-tasks [OPTIONS] COMMAND [ARGS]...", ""]
     lines += [f"  {line}".rstrip() for line in ABOUT.splitlines()]
     lines += ["", "Options:", "  --version  Show the version and exit.", "  --help     Show this message and exit."]
     lines += ["", "Commands:"]
-    for name, path in COMMANDS.items():
-        about = path[0]
-        if isinstance(path, str):
-            module, _, function = path.partition(":")
-            with open(f"{__path__[0]}/{module}.py", encoding="utf-8") as source:  # noqa: PTH123
-                about = source.read().partition(f"\ndef {function}(")[2].partition('"""')[2].partition("\n")[0]
-        lines.append(f"  {name:<6}  {about.rstrip('.')}")
+    for name, (about, *_) in COMMANDS.items():
+        summary, _, _ = about.partition("\n")
+        lines.append(f"  {name:<6}  {summary.rstrip('.')}")
     return "\n".join(lines)
 
 

@@ -7,51 +7,50 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import click
+from annotated_types import Ge, Gt, Le
 
-from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output
+from halu_tasks.cli.command import NOTHING, ExecutorOptions, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, say, table, warn
 from halu_tasks.core.errors import require_extra
 from halu_tasks.core.files import to_json
+from halu_tasks.core.settings import Count, Help, Natural, Share
 
 if TYPE_CHECKING:
     from halu_tasks.builders.folder import Folder
     from halu_tasks.builders.optimize import Optimization
     from halu_tasks.inspect_adapter.run_models import RunModels
 
-Percent = Annotated[float, click.FloatRange(0, 100, min_open=True), "PERCENT"]
+Percent = Annotated[float, Gt(0), Le(100), "PERCENT"]
 BuilderOptions = Annotated[Mapping[str, Any], "-T"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class BuildModels:
-    """The models of a build, and the settings of their calls.
+    """The models of a build, and the settings of their calls."""
 
-    Attributes:
-        model: the model, named as in Inspect
-        model_base_url: the address of its server
-        model_arg: an argument of the model
-        model_role: another model for a role, as ROLE=MODEL
-        max_connections: maximum number of concurrent calls to each model
-        max_retries: how often a failed call is retried, after increasing delays (seven times take six minutes)
-        timeout: no call is retried after this many seconds
-        temperature: temperature of all calls of --model (default: that of the builder's role)
-        max_tokens: maximum length of a reply (default: 4096)
-        model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
-        display: how Inspect shows its progress, on standard error
-    """
-
-    model: Annotated[str, "MODEL"]
-    model_base_url: Annotated[str | None, "URL"] = None
-    model_arg: Annotated[Mapping[str, Any], "-M"] = field(default_factory=dict)
-    model_role: Annotated[Mapping[str, Any], "--model-role"] = field(default_factory=dict)
-    max_connections: Count | None = None
-    max_retries: Annotated[int, click.IntRange(min=0), "N"] = 7
-    timeout: Annotated[int | None, click.IntRange(min=1), "SECONDS"] = None
-    temperature: float | None = None
-    max_tokens: Count | None = None
-    model_cost_config: Annotated[str | None, "FILE"] = None
-    display: Literal["full", "rich", "plain", "log", "none"] | None = None
+    model: Annotated[str, "MODEL", Help("the model, named as in Inspect")]
+    model_base_url: Annotated[str | None, "URL", Help("the address of its server")] = None
+    model_arg: Annotated[Mapping[str, Any], "-M", Help("an argument of the model")] = field(default_factory=dict)
+    model_role: Annotated[Mapping[str, Any], "--model-role", Help("another model for a role, as ROLE=MODEL")] = field(
+        default_factory=dict
+    )
+    max_connections: Annotated[Count | None, Help("maximum number of concurrent calls to each model")] = None
+    max_retries: Annotated[
+        Natural,
+        Help("how often a failed call is retried, after increasing delays (seven times take six minutes)"),
+    ] = 7
+    timeout: Annotated[int | None, Ge(1), "SECONDS", Help("no call is retried after this many seconds")] = None
+    temperature: Annotated[
+        float | None, Help("temperature of all calls of --model (default: that of the builder's role)")
+    ] = None
+    max_tokens: Annotated[Count | None, Help("maximum length of a reply (default: 4096)")] = None
+    model_cost_config: Annotated[
+        str | None, "FILE", Help("prices of models, in the format of Inspect, to report costs in dollars")
+    ] = None
+    display: Annotated[
+        Literal["full", "rich", "plain", "log", "none"] | None,
+        Help("how Inspect shows its progress, on standard error"),
+    ] = None
 
     def create(self) -> RunModels:
         """Return the models.
@@ -70,54 +69,48 @@ class BuildModels:
 
 @dataclass(frozen=True, kw_only=True)
 class DatasetOptions:
-    """How a dataset is assembled from drafts.
+    """How a dataset is assembled from drafts."""
 
-    Attributes:
-        balance: keep as many items of each kind as there are of the rarest
-        near: similarity in percent from which on two items are duplicates (default: 100, equal items; FactCHD: 90)
-        embeddings: a sentence-transformers model (extra embeddings) whose cosine, in percent, is the similarity
-            (default: similarity of spelling)
-        partial: collect even if documents are not finished
-        licence: the dataset's licence, for its card (default: unknown)
-    """
-
-    balance: bool = False
-    near: Percent | None = None
-    embeddings: Annotated[str | None, "MODEL"] = None
-    partial: bool = False
-    licence: Annotated[str | None, "NAME"] = None
+    balance: Annotated[bool, Help("keep as many items of each kind as there are of the rarest")] = False
+    near: Annotated[
+        Percent | None,
+        Help("similarity in percent from which on two items are duplicates (default: 100, equal items; FactCHD: 90)"),
+    ] = None
+    embeddings: Annotated[
+        str | None,
+        "MODEL",
+        Help(
+            "a sentence-transformers model (extra embeddings) whose cosine, in percent, is the "
+            "similarity (default: similarity of spelling)"
+        ),
+    ] = None
+    partial: Annotated[bool, Help("collect even if documents are not finished")] = False
+    licence: Annotated[str | None, "NAME", Help("the dataset's licence, for its card (default: unknown)")] = None
 
 
 def dataset(
-    builder: str,
-    documents: Path,
+    builder: Annotated[str, Help("haluagent, refact_pipeline, halluverse25_pipeline, …")],
+    documents: Annotated[Path, Help("a JSON Lines file with id and text, or a folder of .txt and .md files")],
     *,
-    output: Output,
+    output: Annotated[Output, Help("the folder of the build; the same command continues what it contains")],
     models: BuildModels,
-    option: BuilderOptions = NOTHING,
-    part_size: Count = 500,
+    option: Annotated[
+        BuilderOptions, Help("an option of the builder (language=en), see `halu-tasks build options`")
+    ] = NOTHING,
+    part_size: Annotated[Count, Help("approximate number of documents in a part")] = 500,
     executor: ExecutorOptions,
-    gate_samples: Annotated[int | None, click.IntRange(min=0), "N"] = None,
-    gate_share: Annotated[float | None, click.FloatRange(0, 1), "SHARE"] = None,
+    gate_samples: Annotated[
+        Natural | None,
+        Help("documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5, others 0)"),
+    ] = None,
+    gate_share: Annotated[
+        Share | None,
+        Help("share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)"),
+    ] = None,
     collecting: DatasetOptions,
-    json: bool = False,
+    json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
 ) -> int:
-    """Build a benchmark from your own documents.
-
-    Args:
-        builder: haluagent, refact_pipeline, halluverse25_pipeline, …
-        documents: a JSON Lines file with id and text, or a folder of .txt and .md files
-        output: the folder of the build; the same command continues what it contains
-        models: the models
-        option: an option of the builder (language=en), see `halu-tasks build options`
-        part_size: approximate number of documents in a part
-        executor: where the work is done
-        gate_samples: documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5,
-            others 0)
-        gate_share: share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)
-        collecting: how the dataset is assembled
-        json: print one JSON object instead of YAML
-    """
+    """Run `halu-tasks build dataset`."""
     require_extra("build", "halu-tasks build")
     from halu_tasks.builders.build import build
 
@@ -136,14 +129,13 @@ def dataset(
     return _collect(folder, collecting, json=json)
 
 
-def collect(folder: Path, *, collecting: DatasetOptions, json: bool = False) -> int:
-    """Assemble the dataset of a build again, with other options.
-
-    Args:
-        folder: the folder of the build
-        collecting: how the dataset is assembled
-        json: print one JSON object instead of YAML
-    """
+def collect(
+    folder: Annotated[Path, Help("the folder of the build")],
+    *,
+    collecting: DatasetOptions,
+    json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
+) -> int:
+    """Run `halu-tasks build collect`."""
     require_extra("build", "halu-tasks build collect")
     from halu_tasks.builders.folder import Folder
 
@@ -163,15 +155,16 @@ def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     return 0
 
 
-def quality(folder: Path, *, near: Percent = 100.0, strict: bool = False, json: bool = False) -> int:
-    """Measure leaks, balance and duplicates of a built dataset.
-
-    Args:
-        folder: the folder that `halu-tasks build` wrote to
-        near: similarity in percent from which on two items are duplicates (100: equal items)
-        strict: exit with status 1 if something is flagged
-        json: print one JSON object instead of YAML
-    """
+def quality(
+    folder: Annotated[Path, Help("the folder that `halu-tasks build` wrote to")],
+    *,
+    near: Annotated[
+        Percent, Help("similarity in percent from which on two items are duplicates (100: equal items)")
+    ] = 100.0,
+    strict: Annotated[bool, Help("exit with status 1 if something is flagged")] = False,
+    json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
+) -> int:
+    """Run `halu-tasks build quality`."""
     require_extra("build", "halu-tasks build quality")
     from halu_tasks.builders.folder import DATASET, Folder, read_items
     from halu_tasks.builders.quality import measure_quality
@@ -183,32 +176,21 @@ def quality(folder: Path, *, near: Percent = 100.0, strict: bool = False, json: 
 
 
 def optimize(
-    builder: str,
-    documents: Path,
+    builder: Annotated[str, Help("haluagent, refact_pipeline, halluverse25_pipeline, …")],
+    documents: Annotated[Path, Help("as for build; a sample of them is used")],
     *,
-    output: Output,
+    output: Annotated[
+        Output, Help("the folder of the prompts, rates and rejects; the same command continues what it contains")
+    ],
     models: BuildModels,
-    option: BuilderOptions = NOTHING,
-    train: Count = 60,
-    validation: Count = 20,
-    rounds: Count = 5,
-    candidates: Count = 3,
-    json: bool = False,
+    option: Annotated[BuilderOptions, Help("an option of the builder (language=en)")] = NOTHING,
+    train: Annotated[Count, Help("number of documents whose rejected drafts the optimizer sees")] = 60,
+    validation: Annotated[Count, Help("number of documents by which prompts are compared")] = 20,
+    rounds: Annotated[Count, Help("maximum number of rounds")] = 5,
+    candidates: Annotated[Count, Help("number of sets of prompts to try in a round")] = 3,
+    json: Annotated[bool, Help("print one JSON object instead of a table")] = False,
 ) -> None:
-    """Improve a builder's prompts, using the drafts that its verifier rejects.
-
-    Args:
-        builder: haluagent, refact_pipeline, halluverse25_pipeline, …
-        documents: as for build; a sample of them is used
-        output: the folder of the prompts, rates and rejects; the same command continues what it contains
-        models: the models
-        option: an option of the builder (language=en)
-        train: number of documents whose rejected drafts the optimizer sees
-        validation: number of documents by which prompts are compared
-        rounds: maximum number of rounds
-        candidates: number of sets of prompts to try in a round
-        json: print one JSON object instead of a table
-    """
+    """Run `halu-tasks build optimize`."""
     require_extra("build", "halu-tasks build optimize")
     from halu_tasks.builders.optimize import optimize_prompts
 
@@ -247,29 +229,21 @@ def _rates(optimization: Optimization) -> str:
 
 def biographies(
     *,
-    output: Output,
-    contact: Annotated[str, "ADDRESS"],
-    number: Count = 500,
-    language: Annotated[Sequence[str], "LANGUAGE"] = (),
-    profession: Annotated[str | None, "ITEM"] = None,
-    country: Annotated[str | None, "ITEM"] = None,
-    born: Annotated[str | None, "YEARS"] = None,
-    seed: int = 0,
-    json: bool = False,
+    output: Annotated[Output, Help("the folder of the documents; the same command continues what it contains")],
+    contact: Annotated[str, "ADDRESS", Help("your e-mail address or web page; Wikimedia asks programs to name one")],
+    number: Annotated[Count, Help("how many people")] = 500,
+    language: Annotated[
+        Sequence[str],
+        "LANGUAGE",
+        Help("a language of Wikipedia; everyone has an article in at least one (default: en, ar, tr)"),
+    ] = (),
+    profession: Annotated[str | None, "ITEM", Help("their profession, as an item of Wikidata (Q82955)")] = None,
+    country: Annotated[str | None, "ITEM", Help("their country of citizenship, as an item of Wikidata (Q43)")] = None,
+    born: Annotated[str | None, "YEARS", Help("their years of birth (1900..1949)")] = None,
+    seed: Annotated[int, Help("seed of the sample")] = 0,
+    json: Annotated[bool, Help("print one JSON object instead of a table")] = False,
 ) -> int:
-    """Fetch documents for a builder: people sampled from Wikidata, with their pages in Wikipedia (HalluVerse25).
-
-    Args:
-        output: the folder of the documents; the same command continues what it contains
-        contact: your e-mail address or web page; Wikimedia asks programs to name one
-        number: how many people
-        language: a language of Wikipedia; everyone has an article in at least one (default: en, ar, tr)
-        profession: their profession, as an item of Wikidata (Q82955)
-        country: their country of citizenship, as an item of Wikidata (Q43)
-        born: their years of birth (1900..1949)
-        seed: seed of the sample
-        json: print one JSON object instead of a table
-    """
+    """Run `halu-tasks build biographies`."""
     from halu_tasks.builders.biographies import fetch_biographies
 
     wanted = {
@@ -288,39 +262,28 @@ def biographies(
     return 0
 
 
-def options(builder: str | None = None) -> None:
-    """List the options of the builders.
-
-    Args:
-        builder: the builder (default: all)
-    """
+def options(builder: Annotated[str | None, Help("the builder (default: all)")] = None) -> None:
+    """Run `halu-tasks build options`."""
     from halu_tasks.builders.pipeline import pipeline_class, pipelines
-    from halu_tasks.core.options import option_specs
+    from halu_tasks.core.settings import settings_of
     from halu_tasks.runs.command import as_yaml
 
     for name, cls in (pipelines() if builder is None else {builder: pipeline_class(builder)}).items():
         say(f"{name}: {cls.about}")
-        for spec in option_specs(cls).values():
-            value = spec.default
+        for setting in settings_of(cls).values():
+            value = setting.default
             shown = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
-            say(f"  -T {spec.name}={shown}: {spec.about}")
+            say(f"  -T {setting.name}={shown}: {setting.about}")
 
 
 def label_items(
-    folder: Path,
+    folder: Annotated[Path, Help("the folder that `halu-tasks build` wrote to")],
     *,
-    output: Annotated[Path, "-o", "--output", "TASKS.jsonl"],
-    sample: Count | None = None,
-    seed: int = 0,
+    output: Annotated[Path, "-o", "--output", "TASKS.jsonl", Help("where to write")],
+    sample: Annotated[Count | None, Help("only export a sample of N items")] = None,
+    seed: Annotated[int, Help("seed of the sample and of the order")] = 0,
 ) -> None:
-    """Write the items of a built dataset for doccano, with labels and guidelines.
-
-    Args:
-        folder: the folder that `halu-tasks build` wrote to
-        output: where to write
-        sample: only export a sample of N items
-        seed: seed of the sample and of the order
-    """
+    """Run `halu-tasks label items`."""
     from halu_tasks.builders.annotation import export_items
     from halu_tasks.builders.folder import Folder
 
@@ -329,24 +292,20 @@ def label_items(
 
 
 def import_items(
-    folder: Path,
-    annotations: Annotated[Sequence[Path], "ANNOTATIONS.jsonl"],
+    folder: Annotated[Path, Help("the folder that the items were exported from")],
+    annotations: Annotated[
+        Sequence[Path], "ANNOTATIONS.jsonl", Help("the files of doccano's export, one for each annotator")
+    ],
     *,
-    rule: Literal["majority", "two"] = "majority",
-    least: Count = 2,
-    output: Annotated[Path | None, "-o", "--output", "FOLDER"] = None,
-    json: bool = False,
+    rule: Annotated[
+        Literal["majority", "two"],
+        Help("an item's label is that of more than half, or one that two annotators give and no other as often"),
+    ] = "majority",
+    least: Annotated[Count, Help("minimum number of labels of an item")] = 2,
+    output: Annotated[Path | None, "-o", "--output", "FOLDER", Help("a new folder for the items that are kept")] = None,
+    json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
 ) -> int:
-    """Read the labels of items: agreement, and the items that annotators keep.
-
-    Args:
-        folder: the folder that the items were exported from
-        annotations: the files of doccano's export, one for each annotator
-        rule: an item's label is that of more than half, or one that two annotators give and no other as often
-        least: minimum number of labels of an item
-        output: a new folder for the items that are kept
-        json: print one JSON object instead of YAML
-    """
+    """Run `halu-tasks label import`."""
     from halu_tasks.builders.annotation import import_labels
     from halu_tasks.builders.folder import Folder
 

@@ -1,27 +1,24 @@
-"""Commands made of typed functions: their arguments, options and help follow from the signature and the docstring.
+"""Commands made of typed functions: their arguments and options are the settings that the function declares.
 
-Parameters before `*` become arguments, those after it options. Types and defaults are those of the signature, and the
-texts of `--help` are the docstring's summary and its section `Args`. `Annotated` adds what a type cannot say: a
-placeholder (`"N"`), other flags (`"-o"`, `"--output"`) or a click type. A parameter that is a dataclass stands for an
-option for each of its fields, and `Annotated[Options, which]` for the task options that `which` selects, as `Options`
-declares them.
+Parameters before `*` become arguments, those after it options. A parameter that is a dataclass stands for an option for
+each of its fields; in `Annotated[Options, names]`, the names are of the fields that the command has no option for.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType, NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import SCORING_OPTIONS, Options, OptionSpec, docstring_of
+from halu_tasks.core.options import SCORING_OPTIONS, Options
+from halu_tasks.core.settings import Count, Help, Setting, settings_of
 
 if TYPE_CHECKING:
     from halu_tasks.executors.jobs import Executor
@@ -32,28 +29,27 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 """The default of options KEY=VALUE."""
 
 _TRUTH = {"true": True, "false": False}
+_PLACEHOLDERS = {str: "TEXT", int: "N", float: "NUMBER", tuple: "A,B", Mapping: "KEY=VALUE"}
 
-# what follows the class are the options that the command has not
 ItemOptions = Annotated[Options, (*SCORING_OPTIONS, "fewshot", "probability", "system_in_user")]
 ReplyOptions = Annotated[Options, ("fewshot", "cot", "structured", "probability", "system_in_user")]
-RunOptions = Annotated[Options, ()]
-Count = Annotated[int, click.IntRange(min=1), "N"]
 Output = Annotated[Path, "-o", "--output", "FOLDER"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorOptions:
-    """Where work is done that is divided into tasks.
+    """Where work is done that is divided into tasks."""
 
-    Attributes:
-        executor: where the work is done: on this machine, or on a cluster with Slurm or Ray
-        executor_tasks: number of tasks that share the work at the same time
-        executor_config: settings of the executor (YAML), such as the partition of a Slurm cluster; see docs/scale.md
-    """
-
-    executor: Literal["local", "slurm", "ray"] = "local"
-    executor_tasks: Count = 1
-    executor_config: Annotated[Path | None, "FILE"] = None
+    executor: Annotated[
+        Literal["local", "slurm", "ray"],
+        Help("where the work is done: on this machine, or on a cluster with Slurm or Ray"),
+    ] = "local"
+    executor_tasks: Annotated[Count, Help("number of tasks that share the work at the same time")] = 1
+    executor_config: Annotated[
+        Path | None,
+        "FILE",
+        Help("settings of the executor (YAML), such as the partition of a Slurm cluster; see docs/scale.md"),
+    ] = None
 
     def create(self) -> Executor:
         """Return the executor.
@@ -93,19 +89,22 @@ class Command(click.Command):
 
     Args:
         name: The name of the command.
+        about: What it does, for its help.
         function: The function, which returns an exit status; None stands for 0.
     """
 
-    def __init__(self, name: str, function: Callable[..., int | None]) -> None:
-        summary, about = _parse_docstring(function)
-        super().__init__(name, short_help=summary.partition("\n")[0].rstrip("."))
+    def __init__(self, name: str, about: str, function: Callable[..., int | None]) -> None:
+        super().__init__(name, short_help=_summary(about))
         self.function = function
         self._records: dict[str, tuple[type, list[str]]] = {}
         """The class of each parameter that several options are made into, and their names."""
-        self.params = list(self._parameters(function, about))
-        arguments = [param for param in self.params if isinstance(param, click.Argument)]
-        described = (f"{argument.human_readable_name}: {about[argument.name]}" for argument in arguments)
-        self.help = "\n\n".join([summary, *described])
+        self.params = list(self._parameters())
+        described = (
+            f"{argument.human_readable_name}: {settings_of(function)[str(argument.name)].about}"
+            for argument in self.params
+            if isinstance(argument, click.Argument)
+        )
+        self.help = "\n\n".join([about, *described])
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments; what follows `--` is kept for another program if the function has a use for it."""
@@ -147,104 +146,72 @@ class Command(click.Command):
             values[name] = kind(**{field: values.pop(field) for field in fields})
         return self.function(**values)
 
-    def _parameters(self, function: Callable[..., Any], about: Mapping[str, str]) -> Iterator[click.Parameter]:
-        """Return the arguments and options of a function, or those of the fields of a dataclass."""
-        hints = get_type_hints(function, include_extras=True)
-        for name, parameter in inspect.signature(function).parameters.items():
-            kind, extras = _unwrapped(hints[name])
-            if kind is Options:
-                specs = [spec for spec in Options.specs().values() if spec.name not in extras[0]]
-                self._records[name] = Options, [spec.name for spec in specs]
-                yield from map(_task_option, specs)
-            elif is_dataclass(kind) and isinstance(kind, type):
-                self._records[name] = kind, list(inspect.signature(kind).parameters)
-                yield from self._parameters(kind, _parse_docstring(kind)[1])
+    def _parameters(self) -> Iterator[click.Parameter]:
+        parameters = inspect.signature(self.function).parameters
+        for name, setting in settings_of(self.function).items():
+            kind = setting.type
+            if isinstance(kind, type) and is_dataclass(kind):
+                left_out = next((extra for extra in setting.extras if isinstance(extra, tuple)), ())
+                fields = {of: each for of, each in settings_of(kind).items() if of not in left_out}
+                self._records[name] = kind, list(fields)
+                yield from map(_option, fields.values())
             elif name != FURTHER:
-                yield _parameter(parameter, kind, extras, about[name])
+                is_option = parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
+                yield _option(setting) if is_option else _argument(setting)
 
 
-def _parameter(parameter: inspect.Parameter, kind: Any, extras: Sequence[Any], about: str) -> click.Parameter:
-    """Return an argument or an option."""
-    many = get_origin(kind) in (Sequence, Mapping)
-    words = [extra for extra in extras if isinstance(extra, str)]
-    flags = [word for word in words if word.startswith("-")] or [f"--{parameter.name.replace('_', '-')}"]
-    settings: dict[str, Any] = {"metavar": next((word for word in words if not word.startswith("-")), None)}
-    if get_origin(kind) is Mapping:
-        kind = str
-        settings = {"metavar": "KEY=VALUE", "callback": lambda ctx, param, value: key_values(value, flags[0])}
-    elif many:
-        kind, inner = _unwrapped(get_args(kind)[0])
-        extras = [*extras, *inner]
-    default = () if many else parameter.default
-    settings["required"] = parameter.default is inspect.Parameter.empty
-    own_type = next((extra for extra in extras if isinstance(extra, click.ParamType)), None)
-    settings["type"] = own_type or _click_type(kind)
-    if not settings["required"]:
-        settings["default"] = default
-    if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-        metavar = (settings.pop("metavar") or parameter.name.upper()) + "…" * many
-        return click.Argument(
-            [parameter.name],
-            nargs=-1 if many else 1,
-            metavar=metavar if settings["required"] else f"[{metavar}]",
-            **settings,
-        )
+def _argument(setting: Setting) -> click.Argument:
+    many, required = get_origin(setting.type) is Sequence, setting.default is inspect.Parameter.empty
+    metavar = (*setting.words, setting.name.upper())[0] + "…" * many
+    facts: dict[str, Any] = {"type": _click_type(setting), "metavar": metavar, "nargs": -1 if many else 1}
+    if not required:
+        facts |= {"metavar": f"[{metavar}]", "default": () if many else setting.default}
+    return click.Argument([setting.name], required=required, **facts)
+
+
+def _option(setting: Setting) -> click.Option:
+    kind, default = get_origin(setting.type) or setting.type, setting.default
+    required, many = default is inspect.Parameter.empty, kind in (Sequence, Mapping)
+    flags = [word for word in setting.words if word.startswith("-")] or [setting.flag]
+    facts: dict[str, Any] = {"type": _click_type(setting), "metavar": _placeholder(setting), "multiple": many}
     if kind is bool:
-        settings |= {"is_flag": True, "type": None}
+        facts = {"is_flag": True}
         flags = [f"{flags[0]}/--no-{flags[0][2:]}"] if default is None else flags
-    about += "; can be repeated" if many else ""
-    shown = kind is not bool and default not in (None, (), inspect.Parameter.empty)
-    return click.Option([*flags, parameter.name], multiple=many, help=about, show_default=shown, **settings)
+    elif kind is Mapping:
+        facts["callback"] = lambda ctx, param, value: key_values(value, flags[0])
+    if not required:
+        facts["default"] = () if many else default
+    shown = kind is not bool and not required and facts["default"] not in (None, ())
+    about = setting.about + "; can be repeated" * many + (f"  [{setting.limits}]" if setting.limits else "")
+    return click.Option([*flags, setting.name], required=required, help=about, show_default=shown, **facts)
 
 
-def _task_option(spec: OptionSpec) -> click.Option:
-    settings: dict[str, Any] = {"type": _parser(spec), "metavar": spec.metavar}
-    if spec.choices:
-        settings = {"type": click.Choice(spec.choices)}
-    elif spec.kind is bool:
-        settings = {"is_flag": True}
-    shown = spec.kind is not bool and spec.default not in (None, ())
-    return click.Option([spec.flag, spec.name], default=spec.default, help=spec.about, show_default=shown, **settings)
+def _placeholder(setting: Setting) -> str | None:
+    """Return what stands for a value in the help; None if click knows better, as it does of choices and paths."""
+    usual = _PLACEHOLDERS.get(get_origin(setting.type) or setting.type)
+    return next((word for word in setting.words if not word.startswith("-")), usual)
 
 
-def _parser(spec: OptionSpec) -> Callable[[Any], Any]:
-    """Return what reads a task option."""
+def _click_type(setting: Setting) -> Any:
+    """Return the type by which click reads a value; what needs a check is parsed by the setting."""
 
-    def parse(value: Any) -> Any:
+    def parse(text: Any) -> Any:
         try:
-            return spec.parse(value) if isinstance(value, str) else value
+            return setting.parse(text) if isinstance(text, str) else text
         except UsageError as error:
-            # Click names the option itself
-            raise click.BadParameter(str(error).removeprefix(f"option {spec.name}: ")) from None
+            raise click.BadParameter(str(error)) from None
 
-    return parse
-
-
-def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:
-    """Return the type without `None`, and what `Annotated` adds to it."""
-    extras: list[Any] = []
-    while True:
-        if get_origin(annotation) is Annotated:
-            annotation, *found = get_args(annotation)
-            extras += found
-        elif get_origin(annotation) in (Union, UnionType):
-            annotation = next(member for member in get_args(annotation) if member is not NoneType)
-        else:
-            return annotation, extras
+    many = get_origin(setting.type) in (Sequence, Mapping)
+    kind = get_args(setting.type)[0] if many else setting.type
+    if setting.choices:
+        return click.Choice(setting.choices)
+    if kind is Path:
+        return click.Path(path_type=Path)
+    return str if many or setting.is_any_text else parse
 
 
-def _click_type(kind: Any) -> Any:
-    if get_origin(kind) is Literal:
-        return click.Choice(get_args(kind))
-    return click.Path(path_type=Path) if kind is Path else kind
-
-
-def _parse_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str]]:
-    """Return the text of a Google docstring above its sections, and what it says of each argument."""
-    parts = re.split("\n\n(?:Args|Attributes):\n", docstring_of(function), maxsplit=1)
-    text, sections = (*parts, "")[:2]
-    entries = re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", sections.partition("\n\n")[0], re.MULTILINE)
-    return text, {name: " ".join(about.split()).rstrip(".") for name, about in entries}
+def _summary(about: str) -> str:
+    return about.partition("\n")[0].rstrip(".")
 
 
 class CommandGroup(click.Group):
@@ -253,30 +220,30 @@ class CommandGroup(click.Group):
     Args:
         name: The name of the group.
         about: What it is for.
-        paths: The function of each command as `module:function`, or the arguments of a group of commands.
+        commands: What each command does, and its function as `module:function`; of a group of commands, the arguments.
         default: The command that runs if none is named; empty if one has to be.
     """
 
-    def __init__(self, name: str, about: str, paths: Mapping[str, str | tuple[Any, ...]], default: str = "") -> None:
-        super().__init__(name, help=about, short_help=about.partition("\n")[0].rstrip("."), no_args_is_help=False)
-        self._paths, self._default = paths, default
+    def __init__(self, name: str, about: str, commands: Mapping[str, tuple[Any, ...]], default: str = "") -> None:
+        super().__init__(name, help=about, short_help=_summary(about), no_args_is_help=False)
+        self._declared, self._default = commands, default
         # click suggests one of these for a name that is none
-        self.commands = dict.fromkeys(paths, self)
+        self.commands = dict.fromkeys(commands, self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in their order."""
-        return list(self._paths)
+        return list(self._declared)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command."""
-        path = self._paths.get(cmd_name)
-        if not isinstance(path, str):
-            return CommandGroup(cmd_name, *path) if path else None
-        module, _, function = path.partition(":")
-        return Command(cmd_name, getattr(import_module(f"{__package__}.{module}"), function))
+        about, what, *default = self._declared.get(cmd_name, (None, None))
+        if not isinstance(what, str):
+            return CommandGroup(cmd_name, about, what, *default) if what else None
+        module, _, function = what.partition(":")
+        return Command(cmd_name, about, getattr(import_module(f"{__package__}.{module}"), function))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments: without the name of a command, they are those of the default."""
-        if self._default and "--help" not in args[:1] and not (args and args[0] in self._paths):
+        if self._default and "--help" not in args[:1] and not (args and args[0] in self._declared):
             args = [self._default, *args]
         return super().parse_args(ctx, args)

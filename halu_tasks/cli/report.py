@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import click
+from annotated_types import Ge, Gt, Le, Lt
 
-from halu_tasks.cli.command import Count, Output
+from halu_tasks.cli.command import Output
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, say, table, warn
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.settings import Count, Help
 
 if TYPE_CHECKING:
     from halu_tasks.report.records import Report
@@ -21,31 +22,37 @@ Number = Annotated[float, "X"]
 
 
 def report(
-    results: Sequence[str],
+    results: Annotated[
+        Sequence[str],
+        Help(
+            "an lm-eval folder or results file, an Inspect log, the output of `score --json`, or a "
+            "folder of any of these; and files of your own groups (.yaml), whose means are added"
+        ),
+    ],
     *,
-    output: Output = Path("report"),
-    title: str = "Hallucination benchmarks",
-    reference: Annotated[str | None, "FILE"] = None,
-    pairs: bool = False,
-    metric: Annotated[Sequence[str], "NAME"] = (),
-    margin: Annotated[float | None, click.FloatRange(0, min_open=True), "DIFFERENCE"] = None,
-    published: bool = False,
-    json: bool = False,
+    output: Annotated[Output, Help("where to write")] = Path("report"),
+    title: Annotated[str, Help("the heading of the page")] = "Hallucination benchmarks",
+    reference: Annotated[
+        str | None,
+        "FILE",
+        Help("better labels of judged replies (halu-tasks label verdicts), by which judged rates are corrected"),
+    ] = None,
+    pairs: Annotated[bool, Help("print figures, costs and differences of all pairs instead, as Markdown")] = False,
+    metric: Annotated[
+        Sequence[str], "NAME", Help("for --pairs, a metric to compare instead of the headline metric")
+    ] = (),
+    margin: Annotated[
+        float | None,
+        Gt(0),
+        "DIFFERENCE",
+        Help("also test whether differences are smaller than this, such as 0.02 for two points: equal instead of open"),
+    ] = None,
+    published: Annotated[
+        bool, Help("show published figures, which cannot be tested, as rows of the leaderboard")
+    ] = False,
+    json: Annotated[bool, Help("for --pairs, print one JSON object instead of Markdown")] = False,
 ) -> int:
-    """Write an HTML page, Markdown and JSON about results of any kind, or compare all pairs.
-
-    Args:
-        results: an lm-eval folder or results file, an Inspect log, the output of `score --json`, or a folder of any of
-            these; and files of your own groups (.yaml), whose means are added
-        output: where to write
-        title: the heading of the page
-        reference: better labels of judged replies (halu-tasks label verdicts), by which judged rates are corrected
-        pairs: print figures, costs and differences of all pairs instead, as Markdown
-        metric: for --pairs, a metric to compare instead of the headline metric
-        margin: also test whether differences are smaller than this, such as 0.02 for two points: equal instead of open
-        published: show published figures, which cannot be tested, as rows of the leaderboard
-        json: for --pairs, print one JSON object instead of Markdown
-    """
+    """Run `halu-tasks report`."""
     unused = {"--reference": reference} if pairs else {"--metric": metric, "--json": json}
     if flag := next((flag for flag, value in unused.items() if value), None):
         raise UsageError(f"{flag} cannot be combined with --pairs" if pairs else f"{flag} needs --pairs")
@@ -79,42 +86,52 @@ def summary(folder: Path, report: Report) -> str:
 
 
 def plan(
-    results: Sequence[str] = (),
+    results: Annotated[
+        Sequence[str], Help("a pilot: one result as for report, or two on the same items; without one, state --share")
+    ] = (),
     *,
-    metric: Annotated[str | None, "NAME"] = None,
-    difference: Number | None = None,
-    calls: Count | None = None,
-    items: Count | None = None,
-    models: Annotated[int, click.IntRange(2), "M"] = 2,
-    tasks: Annotated[int, click.IntRange(1), "T"] = 1,
-    looks: Annotated[int, click.IntRange(1, 100), "K"] = 1,
-    power: Annotated[float, click.FloatRange(0.05, 1, min_open=True, max_open=True)] = 0.8,
-    share: Number | None = None,
-    correlation: Annotated[float | None, click.FloatRange(-1, 1, max_open=True), "X"] = None,
-    within: Number | None = None,
-    intraclass: Number | None = None,
-    cluster_size: Annotated[float | None, click.FloatRange(0, min_open=True), "N"] = None,
-    json: bool = False,
+    metric: Annotated[str | None, "NAME", Help("the pilot's metric (default: the headline metric)")] = None,
+    difference: Annotated[Number | None, Help("the difference to detect, such as 0.03")] = None,
+    calls: Annotated[Count | None, Help("the number of calls of each model")] = None,
+    items: Annotated[
+        Count | None, Help("how many items there are (default: no limit, or the items of the pilot's task)")
+    ] = None,
+    models: Annotated[int, Ge(2), "M", Help("how many models the report compares")] = 2,
+    tasks: Annotated[int, Ge(1), "T", Help("how many tasks the report has; several have a mean, too")] = 1,
+    looks: Annotated[
+        int,
+        Ge(1),
+        Le(100),
+        "K",
+        Help("how often the report is looked at, after equal parts of the items; each look has a bound of its own"),
+    ] = 1,
+    power: Annotated[
+        float,
+        Gt(0.05),
+        Lt(1),
+        Help("the probability that the report calls the better of two models better on one task"),
+    ] = 0.8,
+    share: Annotated[
+        Number | None, Help("the share of items that one model has right; the other has this plus --difference")
+    ] = None,
+    correlation: Annotated[
+        float | None,
+        Ge(-1),
+        Lt(1),
+        "X",
+        Help("of the two models over items; ReFACT's models have 0.06 to 0.32, and 0 is the safe side"),
+    ] = None,
+    within: Annotated[
+        Number | None,
+        Help("the variance of a model's replies to the same item (default: not known, so no repeats are planned)"),
+    ] = None,
+    intraclass: Annotated[
+        Number | None, Help("the correlation of the difference between two items of a cluster (default: 0)")
+    ] = None,
+    cluster_size: Annotated[float | None, Gt(0), "N", Help("the number of items in a cluster (default: 1)")] = None,
+    json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
 ) -> None:
-    """Plan a comparison: how many items and repeats it needs, what a number of calls can show.
-
-    Args:
-        results: a pilot: one result as for report, or two on the same items; without one, state --share
-        metric: the pilot's metric (default: the headline metric)
-        difference: the difference to detect, such as 0.03
-        calls: the number of calls of each model
-        items: how many items there are (default: no limit, or the items of the pilot's task)
-        models: how many models the report compares
-        tasks: how many tasks the report has; several have a mean, too
-        looks: how often the report is looked at, after equal parts of the items; each look has a bound of its own
-        power: the probability that the report calls the better of two models better on one task
-        share: the share of items that one model has right; the other has this plus --difference
-        correlation: of the two models over items; ReFACT's models have 0.06 to 0.32, and 0 is the safe side
-        within: the variance of a model's replies to the same item (default: not known, so no repeats are planned)
-        intraclass: the correlation of the difference between two items of a cluster (default: 0)
-        cluster_size: the number of items in a cluster (default: 1)
-        json: print one JSON object instead of YAML
-    """
+    """Run `halu-tasks plan`."""
     from halu_tasks.results.plan import of_pilot, read_pilot
     from halu_tasks.results.plan import plan as plan_of
     from halu_tasks.scorers.statistics.planning import differences_of
@@ -168,22 +185,16 @@ def _assumed(
 
 
 def eee(
-    results: Sequence[str],
+    results: Annotated[Sequence[str], Help("results as for report")],
     *,
-    output: Output,
-    model_id: ModelIds = (),
-    organization: Annotated[str, "NAME"] = "unknown",
-    relationship: Literal["first_party", "third_party", "collaborative", "other"] = "other",
+    output: Annotated[Output, Help("where to write; files that are there are not replaced")],
+    model_id: Annotated[ModelIds, Help("the id of a model on the Hub, by its name in the results")] = (),
+    organization: Annotated[str, "NAME", Help("the organization that publishes the results")] = "unknown",
+    relationship: Annotated[
+        Literal["first_party", "third_party", "collaborative", "other"], Help("what it is to those who made the model")
+    ] = "other",
 ) -> int:
-    """Export results in the schema of Every Eval Ever: a record for each run, and a row for each reply.
-
-    Args:
-        results: results as for report
-        output: where to write; files that are there are not replaced
-        model_id: the id of a model on the Hub, by its name in the results
-        organization: the organization that publishes the results
-        relationship: what it is to those who made the model
-    """
+    """Run `halu-tasks export eee`."""
     from halu_tasks.exports.every_eval_ever import export_eee
 
     publisher = {"source_organization_name": organization, "evaluator_relationship": relationship}
@@ -191,25 +202,24 @@ def eee(
 
 
 def hub(
-    results: Sequence[str],
+    results: Annotated[Sequence[str], Help("results as for report")],
     *,
-    output: Output,
-    model_id: ModelIds = (),
-    dataset: Annotated[Sequence[str], "BENCHMARK=OWNER/NAME"] = (),
-    partial: bool = False,
-    source: Annotated[str | None, "URL"] = None,
+    output: Annotated[Output, Help("where to write; files that are there are not replaced")],
+    model_id: Annotated[ModelIds, Help("the id of a model on the Hub, by its name in the results")] = (),
+    dataset: Annotated[
+        Sequence[str],
+        "BENCHMARK=OWNER/NAME",
+        Help(
+            "the dataset of the Hub with the leaderboard of a benchmark, for results whose data are "
+            "not from there; BENCHMARK is a name from `halu-tasks data`"
+        ),
+    ] = (),
+    partial: Annotated[
+        bool, Help("also export results on a part of the items (`--limit`); their notes say of how many")
+    ] = False,
+    source: Annotated[str | None, "URL", Help("an address where the results are published in full")] = None,
 ) -> int:
-    """Export results as .eval_results files of models, for the Hugging Face Hub.
-
-    Args:
-        results: results as for report
-        output: where to write; files that are there are not replaced
-        model_id: the id of a model on the Hub, by its name in the results
-        dataset: the dataset of the Hub with the leaderboard of a benchmark, for results whose data are not from there;
-            BENCHMARK is a name from `halu-tasks data`
-        partial: also export results on a part of the items (`--limit`); their notes say of how many
-        source: an address where the results are published in full
-    """
+    """Run `halu-tasks export hub`."""
     from halu_tasks.exports.hub import export_hub
 
     ids, datasets = _ids(model_id, "--model-id"), _ids(dataset, "--dataset")
@@ -242,16 +252,15 @@ def _print_files(files: Sequence[Path], incomplete: bool) -> int:
 
 
 def verdicts(
-    results: Sequence[str], *, output: Annotated[Path, "-o", "--output", "LABELS"], sample: Count = 150, seed: int = 0
+    results: Annotated[Sequence[str], Help("results of a judged task, as for report")],
+    *,
+    output: Annotated[
+        Path, "-o", "--output", "LABELS", Help("where to write: JSON Lines if it ends in .jsonl, otherwise CSV")
+    ],
+    sample: Annotated[Count, Help("about how many verdicts of each model; whole replies are drawn")] = 150,
+    seed: Annotated[int, Help("seed of the sample")] = 0,
 ) -> int:
-    """Draw judged replies of each model from results, to label.
-
-    Args:
-        results: results of a judged task, as for report
-        output: where to write: JSON Lines if it ends in .jsonl, otherwise CSV
-        sample: about how many verdicts of each model; whole replies are drawn
-        seed: seed of the sample
-    """
+    """Run `halu-tasks label verdicts`."""
     from halu_tasks.results.reference import draw_verdicts
 
     drawn, warnings = draw_verdicts(results, sample, seed, output)

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from halu_tasks.cli.command import NOTHING, Count, ExecutorOptions, Output, RunOptions, key_values
+from halu_tasks.cli.command import NOTHING, ExecutorOptions, Output, key_values
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, say, table, warn
 from halu_tasks.cli.report import summary
 from halu_tasks.core.errors import HaluTasksError, RejectedError, RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
+from halu_tasks.core.settings import Count, Help
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
@@ -42,55 +43,77 @@ Methods = Sequence[tuple[str, Mapping[str, Any]]]
 
 
 def run(
-    models: Annotated[Sequence[str], "MODEL"],
+    models: Annotated[
+        Sequence[str],
+        "MODEL",
+        Help(
+            "openai/gpt-4o-mini or another provider's, named as in Inspect; hf/OWNER/NAME on the Hub "
+            "or hf/PATH, a local folder; openai-api/local/NAME with --base-url, your own server; or "
+            "models.yaml, a file with models (docs/leaderboards.md)"
+        ),
+    ],
     *,
-    tasks: TaskNames,
-    method: Annotated[Sequence[str], "METHOD"] = (),
-    limit: Count | None = None,
-    output: Output = Path("halu-runs"),
-    harness: Literal["inspect", "lm_eval"] | None = None,
-    base_url: Annotated[str | None, "--base-url", "--model-base-url", "URL"] = None,
-    model_arg: Annotated[Mapping[str, Any], "-M"] = NOTHING,
-    chat_template: bool | None = None,
-    no_check: bool = False,
-    dry_run: bool = False,
-    price: Annotated[Sequence[str], "[MODEL=]INPUT/OUTPUT"] = (),
-    calls_per_minute: Count | None = None,
-    tokens_per_second: Count | None = None,
-    options: RunOptions,
+    tasks: Annotated[
+        TaskNames,
+        Help(
+            "tasks, groups, halu_tasks (all tasks that need no judge), halu_tasks_judged (the "
+            "others), task or group files, or folders of task files"
+        ),
+    ],
+    method: Annotated[
+        Sequence[str], "METHOD", Help("plain, or a method in Inspect as NAME or NAME:ARGUMENT=VALUE,… (default: plain)")
+    ] = (),
+    limit: Annotated[
+        Count | None,
+        Help("only N items of each task: a random sample, which is the same in every run and part of any larger one"),
+    ] = None,
+    output: Annotated[
+        Output, Help("where each model has a folder, beside a report on all; the same command continues there")
+    ] = Path("halu-runs"),
+    harness: Annotated[
+        Literal["inspect", "lm_eval"] | None, Help("the harness (default: lm_eval for hf/…, else inspect)")
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        "--base-url",
+        "--model-base-url",
+        "URL",
+        Help("the address of a server that is already running, such as http://localhost:8000/v1"),
+    ] = None,
+    model_arg: Annotated[Mapping[str, Any], "-M", Help("an argument of the model")] = NOTHING,
+    chat_template: Annotated[
+        bool | None,
+        Help("whether lm-eval applies the chat template (default: if the tokenizer of an hf model has one)"),
+    ] = None,
+    no_check: Annotated[
+        bool, Help("do not ask judge and models before the run: for servers that only machines of a cluster reach")
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        Help(
+            "print calls and tokens, check judge and models, and print the harnesses' commands instead of running them"
+        ),
+    ] = False,
+    price: Annotated[
+        Sequence[str],
+        "[MODEL=]INPUT/OUTPUT",
+        Help(
+            "with --dry-run, dollars per million input and output tokens, such as 2.50/10, of all "
+            "models or of one, a judge included, as in openai/gpt-4o=2.50/10"
+        ),
+    ] = (),
+    calls_per_minute: Annotated[
+        Count | None, Help("with --dry-run, the calls that a model answers in a minute, to print hours")
+    ] = None,
+    tokens_per_second: Annotated[
+        Count | None, Help("with --dry-run, the input and output tokens that a model takes in a second")
+    ] = None,
+    options: Options,
     executor: ExecutorOptions,
-    json: bool = False,
+    json: Annotated[bool, Help("print what is done as one JSON object instead of a table")] = False,
     further: Sequence[str] = (),
 ) -> int:
-    """Run models on tasks, with methods, and write a report.
-
-    What follows -- is added to the harness's command: -- --max-tokens 4096
-
-    Args:
-        models: openai/gpt-4o-mini or another provider's, named as in Inspect; hf/OWNER/NAME on the Hub or hf/PATH, a
-            local folder; openai-api/local/NAME with --base-url, your own server; or models.yaml, a file with models
-            (docs/leaderboards.md)
-        tasks: tasks, groups, halu_tasks (all tasks that need no judge), halu_tasks_judged (the others), task or group
-            files, or folders of task files
-        method: plain, or a method in Inspect as NAME or NAME:ARGUMENT=VALUE,… (default: plain)
-        limit: only N items of each task: a random sample, which is the same in every run and part of any larger one
-        output: where each model has a folder, beside a report on all; the same command continues there
-        harness: the harness (default: lm_eval for hf/…, else inspect)
-        base_url: the address of a server that is already running, such as http://localhost:8000/v1
-        model_arg: an argument of the model
-        chat_template: whether lm-eval applies the chat template (default: if the tokenizer of an hf model has one)
-        no_check: do not ask judge and models before the run: for servers that only machines of a cluster reach
-        dry_run: print calls and tokens, check judge and models, and print the harnesses' commands instead of running
-            them
-        price: with --dry-run, dollars per million input and output tokens, such as 2.50/10, of all models or of one, a
-            judge included, as in openai/gpt-4o=2.50/10
-        calls_per_minute: with --dry-run, the calls that a model answers in a minute, to print hours
-        tokens_per_second: with --dry-run, the input and output tokens that a model takes in a second
-        options: the options of the tasks
-        executor: where the models run
-        json: print what is done as one JSON object instead of a table
-        further: further arguments of the harness's command
-    """
+    """Run `halu-tasks run`."""
     from halu_tasks.replies.scoring import judge_warnings
     from halu_tasks.runs.models import models_named
     from halu_tasks.runs.run import Runs, in_folders
@@ -101,7 +124,7 @@ def run(
     groups = [str(file) for name in tasks.split(",") for file in files_at(name.strip()) if is_group(file)]
     selected = [*tasks_at(tasks.split(",")).values()]
     if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
-        raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
+        raise UsageError(f"none of the tasks has the option {Options.settings()[unused[0]].flag}")
     folder = output.expanduser()
     named = models_named(models, harness=harness, base_url=base_url, arguments=model_arg, chat_template=chat_template)
     planned = _planned(folder, named, _methods(method), selected, options, limit, further)
@@ -303,13 +326,12 @@ def _finish(
     return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
 
 
-def demo(*, tasks: TaskNames = "", output: Output = Path("halu-demo")) -> int:
-    """Run four tasks on the packaged sample in both harnesses, offline, and write a report.
-
-    Args:
-        tasks: tasks or groups (default: one of four benchmarks)
-        output: where results and the report are written
-    """
+def demo(
+    *,
+    tasks: Annotated[TaskNames, Help("tasks or groups (default: one of four benchmarks)")] = "",
+    output: Annotated[Output, Help("where results and the report are written")] = Path("halu-demo"),
+) -> int:
+    """Run `halu-tasks demo`."""
     from halu_tasks.report.write import write_report
     from halu_tasks.runs.run import DEMO_MODELS, DEMO_TASKS, run_demo
     from halu_tasks.tasks import tasks_selected

@@ -10,6 +10,7 @@ from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, print_record, progress, say, table, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.settings import Help
 from halu_tasks.text.figures import format_estimate, format_interval
 
 if TYPE_CHECKING:
@@ -19,44 +20,51 @@ if TYPE_CHECKING:
 
 
 def score(
-    task: str,
-    predictions: Sequence[str],
+    task: Annotated[
+        str,
+        Help(
+            "a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a "
+            "folder of task files"
+        ),
+    ],
+    predictions: Annotated[
+        Sequence[str],
+        Help(
+            'rows of {"id": …, "output": …}, or with a detector\'s "spans" or "probability": JSON '
+            "Lines, a JSON array, .parquet, .csv or .xlsx; one or more files, or folders of them; for"
+            " several tasks, a folder in which each has a file or folder with its name"
+        ),
+    ],
     *,
     options: ReplyOptions,
-    id_field: Annotated[str, "NAME"] = "id",
-    output_field: Annotated[str, "NAME"] = "output",
-    partial: bool = False,
-    agreement: bool = False,
-    gold: bool = False,
-    model: Annotated[str | None, "NAME"] = None,
-    details: Annotated[str | None, "OUT"] = None,
-    work_folder: Annotated[Path | None, "FOLDER"] = None,
+    id_field: Annotated[str, "NAME", Help("the field or column that contains the item's id")] = "id",
+    output_field: Annotated[str, "NAME", Help("the field or column that contains the reply")] = "output",
+    partial: Annotated[
+        bool,
+        Help(
+            "only score the ids in the file; of several raters, those in every file; of several "
+            "tasks, those with a file"
+        ),
+    ] = False,
+    agreement: Annotated[
+        bool, Help("print how far the labels in several files agree, each file being a rater: kappas, alpha and shares")
+    ] = False,
+    gold: Annotated[bool, Help("the same, with the gold labels as another rater")] = False,
+    model: Annotated[str | None, "NAME", Help("the model that gave the replies, for a report")] = None,
+    details: Annotated[
+        str | None,
+        "OUT",
+        Help("write how each item was read and scored, as JSON Lines; for several tasks, a folder of such files"),
+    ] = None,
+    work_folder: Annotated[
+        Path | None,
+        "FOLDER",
+        Help("keep finished parts in FOLDER; the same command continues there if it was interrupted"),
+    ] = None,
     executor: ExecutorOptions,
-    json: bool = False,
+    json: Annotated[bool, Help("print one JSON object instead of a table")] = False,
 ) -> int:
-    """Score replies from any source.
-
-    With --agreement or --gold, measure how far several sets of replies to the same items agree.
-
-    Args:
-        task: a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a folder of task
-            files
-        predictions: rows of {"id": …, "output": …}, or with a detector's "spans" or "probability": JSON Lines, a JSON
-            array, .parquet, .csv or .xlsx; one or more files, or folders of them; for several tasks, a folder in which
-            each has a file or folder with its name
-        options: which items, and how replies are scored
-        id_field: the field or column that contains the item's id
-        output_field: the field or column that contains the reply
-        partial: only score the ids in the file; of several raters, those in every file; of several tasks, those with
-            a file
-        agreement: print how far the labels in several files agree, each file being a rater: kappas, alpha and shares
-        gold: the same, with the gold labels as another rater
-        model: the model that gave the replies, for a report
-        details: write how each item was read and scored, as JSON Lines; for several tasks, a folder of such files
-        work_folder: keep finished parts in FOLDER; the same command continues there if it was interrupted
-        executor: where the work is done
-        json: print one JSON object instead of a table
-    """
+    """Run `halu-tasks score`."""
     from halu_tasks.replies.score_file import ScoredTasks, score_file, score_tasks
     from halu_tasks.tasks.registry import several_at
 

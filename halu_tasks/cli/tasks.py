@@ -13,12 +13,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from halu_tasks.cli.command import Count, ItemOptions
+from halu_tasks.cli.command import ItemOptions
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, say, table, warn
 from halu_tasks.core.credentials import escaped
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.files import json_line
 from halu_tasks.core.options import Options
+from halu_tasks.core.settings import Count, Help
 
 if TYPE_CHECKING:
     from halu_tasks.data.sources import Source
@@ -28,12 +29,8 @@ Names = Annotated[Sequence[str], "SOURCE"]
 _PUBLISHED = ("task", "model", "method", "critic", "judge", "metric", "value", "scoring", "source", "notes")
 
 
-def list_tasks(*, json: bool = False) -> None:
-    """List tasks and groups, with items, metrics and sources.
-
-    Args:
-        json: print one JSON object instead of tables
-    """
+def list_tasks(*, json: Annotated[bool, Help("print one JSON object instead of tables")] = False) -> None:
+    """Run `halu-tasks list`."""
     if json:
         print_json(_listed())
         return
@@ -75,17 +72,20 @@ def _listed() -> dict[str, Any]:
 
 
 def show(
-    task: str | None = None, *, path: bool = False, protocols: bool = False, published: bool = False, json: bool = False
+    task: Annotated[str | None, Help("a task name from `halu-tasks list`, or the path of a task file (.yaml)")] = None,
+    *,
+    path: Annotated[
+        bool, Help("print the path of the task's or group's file; without TASK, the folder of all, for --include_path")
+    ] = False,
+    protocols: Annotated[
+        bool, Help("print the folder of the run configurations, one for each table of results and harness")
+    ] = False,
+    published: Annotated[
+        bool, Help("print the figures that papers report for the task, group or builder; without TASK, for all")
+    ] = False,
+    json: Annotated[bool, Help("print JSON instead of YAML or a table")] = False,
 ) -> None:
-    """Show what a task asks, how replies are read, and its metrics.
-
-    Args:
-        task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
-        path: print the path of the task's or group's file; without TASK, the folder of all, for --include_path
-        protocols: print the folder of the run configurations, one for each table of results and harness
-        published: print the figures that papers report for the task, group or builder; without TASK, for all
-        json: print JSON instead of YAML or a table
-    """
+    """Run `halu-tasks show`."""
     if path or protocols:
         from halu_tasks.results.published import PROTOCOLS
         from halu_tasks.tasks.registry import packaged_file
@@ -127,20 +127,15 @@ def _show_published(task: str | None, *, json: bool) -> None:
 
 
 def new(
-    name: str,
+    name: Annotated[str, Help("the name of the task")],
     *,
-    rows: Annotated[Path, "FILE"],
-    judged: bool = False,
-    output: Annotated[Path | None, "-o", "--output", "FILE"] = None,
+    rows: Annotated[Path, "FILE", Help("rows in JSON Lines, JSON, .csv, .xlsx or .parquet")],
+    judged: Annotated[bool, Help("draft a task whose replies a judge labels, whatever the rows have")] = False,
+    output: Annotated[
+        Path | None, "-o", "--output", "FILE", Help("where to write it (default: NAME.yaml beside the rows)")
+    ] = None,
 ) -> int:
-    """Write the file of a new task about your own rows, and check it.
-
-    Args:
-        name: the name of the task
-        rows: rows in JSON Lines, JSON, .csv, .xlsx or .parquet
-        judged: draft a task whose replies a judge labels, whatever the rows have
-        output: where to write it (default: NAME.yaml beside the rows)
-    """
+    """Run `halu-tasks new`."""
     from halu_tasks.core.files import atomic_write_text
     from halu_tasks.tasks.new import draft
     from halu_tasks.tasks.registry import registry
@@ -159,14 +154,23 @@ def new(
     return 0
 
 
-def check(tasks: Annotated[Sequence[str], "TASK"] = (), *, data: Annotated[str | None, "PATH"] = None) -> int:
-    """Check task files, and name their faults.
-
-    Args:
-        tasks: task files, folders of them, or names of tasks and groups (default: all files of this package)
-        data: name all faults of these data and of the items made of them, instead of the first in the rows beside the
-            file or the packaged sample
-    """
+def check(
+    tasks: Annotated[
+        Sequence[str],
+        "TASK",
+        Help("task files, folders of them, or names of tasks and groups (default: all files of this package)"),
+    ] = (),
+    *,
+    data: Annotated[
+        str | None,
+        "PATH",
+        Help(
+            "name all faults of these data and of the items made of them, instead of the first in the"
+            " rows beside the file or the packaged sample"
+        ),
+    ] = None,
+) -> int:
+    """Run `halu-tasks check`."""
     from halu_tasks.tasks.checks import faults_of
     from halu_tasks.tasks.registry import files_at, tasks_selected
     from halu_tasks.tasks.yaml_files import packaged_files
@@ -181,16 +185,20 @@ def check(tasks: Annotated[Sequence[str], "TASK"] = (), *, data: Annotated[str |
     return 2 if faults else 0
 
 
-def items(task: str, *, options: ItemOptions, limit: Count | None = None, json: bool = False) -> None:
-    """Print the items of a task, for models that run elsewhere.
-
-    Args:
-        task: a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a folder of task
-            files
-        options: which items, and how they are asked
-        limit: only N items of each task, those that a run with this limit asks
-        json: print JSON Lines instead of text
-    """
+def items(
+    task: Annotated[
+        str,
+        Help(
+            "a task or group from `halu-tasks list`, the path of a task or group file (.yaml), or a "
+            "folder of task files"
+        ),
+    ],
+    *,
+    options: ItemOptions,
+    limit: Annotated[Count | None, Help("only N items of each task, those that a run with this limit asks")] = None,
+    json: Annotated[bool, Help("print JSON Lines instead of text")] = False,
+) -> None:
+    """Run `halu-tasks items`."""
     from halu_tasks.tasks.registry import several_at, tasks_at
 
     several = several_at(task)
@@ -230,19 +238,15 @@ def of_task(task: str, options: Options) -> Options:
     from halu_tasks.tasks import task_named
 
     if unused := options.unused(task_named(task).prompts.task_options):
-        raise UsageError(f"task {task} has no option {Options.specs()[unused[0]].flag}")
+        raise UsageError(f"task {task} has no option {Options.settings()[unused[0]].flag}")
     return options
 
 
 # --- data -----------------------------------------------------------------------------------------
 
 
-def list_sources(sources: Names = ()) -> None:
-    """List the sources of data, and what is cached.
-
-    Args:
-        sources: names of sources (default: all)
-    """
+def list_sources(sources: Annotated[Names, Help("names of sources (default: all)")] = ()) -> None:
+    """Run `halu-tasks data list`."""
     from halu_tasks.data.cache import cache_folder, cached_file
     from halu_tasks.tasks import registry
 
@@ -272,12 +276,8 @@ def list_sources(sources: Names = ()) -> None:
         say("Files marked manual have no address: download them manually.")
 
 
-def fetch(sources: Names = ()) -> int:
-    """Download sources into the cache, or verify the checksums of what is there.
-
-    Args:
-        sources: names of sources (default: all that have an address)
-    """
+def fetch(sources: Annotated[Names, Help("names of sources (default: all that have an address)")] = ()) -> int:
+    """Run `halu-tasks data fetch`."""
     from halu_tasks.data.cache import fetch as download
 
     named = [source for source in _named(sources) if sources or all(file.url for file in source.files)]
@@ -294,14 +294,17 @@ def fetch(sources: Names = ()) -> int:
     return _status(failed, len(files))
 
 
-def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptions, json: bool = False) -> int:
-    """Count what is in data: items, clusters, labels, tags, gold spans.
-
-    Args:
-        names: sources, tasks, groups, task or group files, or folders of these (default: all sources)
-        options: which data and items
-        json: print one JSON list instead of YAML documents
-    """
+def describe(
+    names: Annotated[
+        Sequence[str],
+        "NAME",
+        Help("sources, tasks, groups, task or group files, or folders of these (default: all sources)"),
+    ] = (),
+    *,
+    options: ItemOptions,
+    json: Annotated[bool, Help("print one JSON list instead of YAML documents")] = False,
+) -> int:
+    """Run `halu-tasks data describe`."""
     described: list[dict[str, Any]] = []
     failed = 0
     names = names or [source.name for source in _named(())]
@@ -336,27 +339,23 @@ def _profiles(name: str, options: Options) -> Iterable[dict[str, Any]]:
 
     tasks = tasks_of(name)
     if unused := options.unused({option for task in tasks for option in task.prompts.task_options}):
-        raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")
+        raise UsageError(f"{name} has no option {Options.settings()[unused[0]].flag}")
     return profiles(tasks, options)
 
 
 def chats(
-    task: str,
+    task: Annotated[str, Help("a task whose benchmark has a training part (factchd)")],
     *,
     options: ItemOptions,
-    knowledge: Annotated[str | None, "PATH|gold"] = None,
-    top: Count = 5,
-    output: Annotated[Path | None, "-o", "--output", "FILE"] = None,
+    knowledge: Annotated[
+        str | None,
+        "PATH|gold",
+        Help("put passages before each question, as the solver with_knowledge does: a file, a folder, or gold"),
+    ] = None,
+    top: Annotated[Count, Help("how many passages --knowledge looks up (FactCHD, section 5.3.4)")] = 5,
+    output: Annotated[Path | None, "-o", "--output", "FILE", Help("where to write (default: standard output)")] = None,
 ) -> None:
-    """Export the training part of a benchmark as chats, one JSON line each; with --knowledge, after passages.
-
-    Args:
-        task: a task whose benchmark has a training part (factchd)
-        options: which data, and how they are asked
-        knowledge: put passages before each question, as the solver with_knowledge does: a file, a folder, or gold
-        top: how many passages --knowledge looks up (FactCHD, section 5.3.4)
-        output: where to write (default: standard output)
-    """
+    """Run `halu-tasks export chats`."""
     from halu_tasks.core.files import atomic_write
     from halu_tasks.tasks import task_named
     from halu_tasks.tasks.asking import training_chats

@@ -117,7 +117,7 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
 
 def unknown(what: str, name: object, known: Collection[str], prefix: str = "") -> str:
     """Describe an unknown name, with the closest known one and all that are known; users put `prefix` before each."""
-    close, listed = did_you_mean(str(name), known, prefix), ", ".join(prefix + each for each in known)
+    close, listed = did_you_mean(str(name), known, prefix), ", ".join(prefix + each for each in known) or "none"
     return f"unknown {what} {prefix + str(name) if prefix else name!r}{close}; known: {listed}"
 
 

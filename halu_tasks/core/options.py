@@ -1,80 +1,29 @@
-"""Options: their declaration, from which `--metadata`, `-T`, the command line and versions follow, and their types.
-
-The options of tasks are the fields of the parts of `Options`, those of a builder the fields of its class.
-`option_specs` reads both.
-"""
+"""Options of tasks, from which `--metadata`, `-T`, the command line and versions follow, and their types."""
 
 from __future__ import annotations
 
-import ast
-import inspect
 import logging
 import math
-import sys
-import textwrap
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from functools import cache, cached_property
-from types import NoneType, UnionType
-from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, Any, Literal, NamedTuple, get_args
+
+from annotated_types import Ge, Gt, Le, Lt, Predicate
 
 from halu_tasks.core.errors import UsageError, unknown
+from halu_tasks.core.settings import Count, Help, Natural, Setting, Share, checked_settings, settings_of
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "halu_"
 """The prefix of options in lm-eval, where the metadata of all packages share one namespace."""
-POOLS = ("any", "majority", "distinct", "all", "soft")
-"""The ways to pool what several annotators say."""
-
-
-def docstring_of(described: Any) -> str:
-    """Return the docstring of a function or class, which `python -OO` leaves out: then as its source has it."""
-    if sys.flags.optimize < 2:
-        return inspect.cleandoc(described.__doc__ or "")
-    try:
-        (written,) = ast.parse(textwrap.dedent(inspect.getsource(described))).body
-    except (OSError, TypeError, SyntaxError):
-        return ""
-    return ast.get_docstring(written) or ""  # type: ignore[arg-type]  # a function or a class
+Pool = Literal["any", "majority", "distinct", "all", "soft"]
+"""A way to pool what several annotators say."""
+POOLS = get_args(Pool)
 
 
 # --- types ----------------------------------------------------------------------------------------
-
-# the types of values that can be checked: how error messages call them, and their placeholder in the help
-_KINDS = {
-    str: ("a string", "TEXT"),
-    int: ("an integer", "N"),
-    float: ("a number", "NUMBER"),
-    bool: ("true or false", "true|false"),
-    tuple: ("a list of strings", "A,B"),
-}
-
-
-def _kind(annotation: Any) -> tuple[type | None, bool]:
-    """Return the type of an annotation's values, None if they cannot be checked; and whether None is a value."""
-    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
-    kinds = [get_origin(member) or member for member in members if member is not NoneType]
-    return kinds[0] if len(kinds) == 1 and kinds[0] in _KINDS else None, NoneType in members
-
-
-def wrong_kind(value: Any, annotation: Any) -> str | None:
-    """Describe what a value should be, such as "an integer"; None if it has the right type or cannot be checked.
-
-    True and False are no numbers.
-
-    Args:
-        value: The value.
-        annotation: The type of its option or argument, such as `int` or `str | None`.
-    """
-    kind, optional = _kind(annotation)
-    if kind is None or (value is None and optional):
-        return None
-    if kind is tuple:
-        right = isinstance(value, tuple | list) and all(isinstance(element, str) for element in value)
-    else:
-        right = isinstance(value, (int, float) if kind is float else kind) and isinstance(value, bool) == (kind is bool)
-    return None if right else _KINDS[kind][0]
 
 
 class Price(NamedTuple):
@@ -97,100 +46,10 @@ class Price(NamedTuple):
         return (input * self.input + output * self.output) / 1_000_000
 
 
-# --- declarations ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class OptionSpec:
-    """The declaration of an option.
-
-    Attributes:
-        name: The option's name, as in `-T`.
-        default: Its default.
-        about: What it does, for the help of commands and the documentation.
-        annotation: The type of its values.
-        kind: The same without None and parameters; None if values cannot be checked.
-        expected: How error messages describe a value.
-        valid: Further condition on a value.
-        choices: The values to choose from; empty if there are no others than those of the type.
-        metavar: The placeholder for a value in the help of commands.
-    """
-
-    name: str
-    default: Any
-    about: str
-    annotation: Any
-    kind: type | None
-    expected: str
-    valid: Callable[[Any], bool]
-    choices: tuple[str, ...]
-    metavar: str
-
-    @property
-    def flag(self) -> str:
-        """The option on the command line of `halu-tasks`."""
-        return "--" + self.name.replace("_", "-")
-
-    def check(self, value: Any) -> None:
-        """Check a value.
-
-        Raises:
-            UsageError: It is not one of the choices, or has the wrong type.
-        """
-        if wrong_kind(value, self.annotation) or (value is not None and not self.valid(value)):
-            raise UsageError(f"option {self.name}: expected {self.expected}, got {value!r}")
-
-    def parse(self, text: str) -> Any:
-        """Read a value from a string, in which commas separate the elements of a list.
-
-        Raises:
-            UsageError: It is not a valid value.
-        """
-        try:
-            value = tuple(map(str.strip, text.split(","))) if self.kind is tuple else (self.kind or str)(text)
-        except ValueError:
-            value = text
-        self.check(value)
-        return value
-
-    def version_tag(self, value: Any) -> str:
-        """Return how a version shows a value: a switch by its name, a choice by itself, a number with its name."""
-        return self.name if value is True else str(value) if isinstance(value, str) else f"{self.name}{value:g}"
-
-
-@cache
-def option_specs(cls: type) -> Mapping[str, OptionSpec]:
-    """Return the options that the fields of a dataclass declare, by name; see `option`."""
-    hints = get_type_hints(cls)
-    specs = {}
-    for each in fields(cls):
-        kind, _ = _kind(hints[each.name])
-        expected, metavar = _KINDS[kind] if kind else ("", "VALUE")
-        choices = each.metadata.get("choices", ())
-        specs[each.name] = OptionSpec(
-            name=each.name,
-            default=each.default,
-            about=each.metadata["about"],
-            annotation=hints[each.name],
-            kind=kind,
-            expected=" or ".join(choices) or each.metadata.get("expected") or expected,
-            valid=choices.__contains__ if choices else each.metadata.get("valid", lambda value: True),
-            choices=choices,
-            metavar=each.metadata.get("metavar") or metavar,
-        )
-    return specs
-
-
-def option(default: Any, about: str, choices: tuple[str, ...] = (), **facts: Any) -> Any:
-    """Declare an option, which has the type of the field.
-
-    Args:
-        default: The default.
-        about: What the option does.
-        choices: The values to choose from, if only some are valid.
-        **facts: Any of `expected`, `valid` and `metavar`, as in `OptionSpec`.
-    """
-    return field(default=default, metadata={"about": about, "choices": choices, **facts})
+def _is_price(text: str) -> bool:
+    if Price.parse(text) is None:
+        raise ValueError(f"expected prices of a million input and output tokens, such as 2.50/10, got {text!r}")
+    return True
 
 
 # --- options of tasks -----------------------------------------------------------------------------
@@ -251,16 +110,18 @@ def _share_range(text: str) -> tuple[float, float]:
 class DataOptions:
     """Which data a task reads."""
 
-    data: str | None = option(
-        None,
-        "a file, a folder, a dataset of the Hub (hf://USER/NAME@REVISION), or `sample` for the packaged sample",
-        metavar="PATH|hf://…|sample",
-    )
-    data_split: str | None = option(None, "the split of a dataset in the Hub's layout", metavar="SPLIT")
-    data_config: str | None = option(None, "the configuration of a dataset that has several", metavar="CONFIG")
-    columns: tuple[str, ...] = option(
-        (), "columns of the data whose names differ from the fields, as FIELD:COLUMN", metavar="FIELD:COLUMN,…"
-    )
+    data: Annotated[
+        str | None,
+        "PATH|hf://…|sample",
+        Help("a file, a folder, a dataset of the Hub (hf://USER/NAME@REVISION), or `sample` for the packaged sample"),
+    ] = None
+    data_split: Annotated[str | None, "SPLIT", Help("the split of a dataset in the Hub's layout")] = None
+    data_config: Annotated[str | None, "CONFIG", Help("the configuration of a dataset that has several")] = None
+    columns: Annotated[
+        tuple[str, ...],
+        "FIELD:COLUMN,…",
+        Help("columns of the data whose names differ from the fields, as FIELD:COLUMN"),
+    ] = ()
 
     @property
     def column_names(self) -> dict[str, str]:
@@ -272,102 +133,93 @@ class DataOptions:
 class AskingOptions:
     """How a model is asked."""
 
-    prompts: tuple[str, ...] = option(
-        (),
-        "a prompt file that replaces the built-in prompts; with several files, every item is asked in each wording "
-        "(`packaged` is the built-in one)",
-        metavar="FILE,…",
-    )
-    fewshot: int = option(
-        0, "number of worked examples before the question", expected="an integer, 0 or more", valid=lambda n: n >= 0
-    )
-    cot: bool = option(False, "ask for reasoning before the answer")
-    structured: bool = option(
-        False,
-        "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt",
-    )
-    system_in_user: bool = option(
-        False,
-        "put the system text before the first user turn, for a server that refuses the system role; weights whose chat "
-        "template has no such role are always asked so",
-    )
+    prompts: Annotated[
+        tuple[str, ...],
+        "FILE,…",
+        Help(
+            "a prompt file that replaces the built-in prompts; with several files, every item is asked in each wording "
+            "(`packaged` is the built-in one)"
+        ),
+    ] = ()
+    fewshot: Annotated[Natural, Help("number of worked examples before the question")] = 0
+    cot: Annotated[bool, Help("ask for reasoning before the answer")] = False
+    structured: Annotated[
+        bool,
+        Help("ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt"),
+    ] = False
+    system_in_user: Annotated[
+        bool,
+        Help(
+            "put the system text before the first user turn, for a server that refuses the system role; weights whose "
+            "chat template has no such role are always asked so"
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)
 class ScoringOptions:
     """How replies are scored, by which judge, and what is known of the errors of that."""
 
-    scoring: str = option(
-        "strict",
-        "strict reads replies robustly; paper reads and scores them as the paper did, including its faults",
-        ("strict", "paper"),
-    )
-    reader: str | None = option(
-        None,
-        "a model that reads the replies whose label the rules infer or do not find; both figures are printed",
-        metavar="MODEL",
-    )
-    reader_base_url: str | None = option(None, "the address of the reader's OpenAI-compatible server", metavar="URL")
-    reference: str | None = option(
-        None,
-        "judged tasks: a table of better labels, by people or a stronger judge, which correct judged rates",
-        metavar="FILE",
-    )
-    assume: tuple[str, ...] = option(
-        (),
-        "judged tasks without such labels: the judge's sensitivity and specificity, each a share or a range, such as "
-        "sensitivity:0.8-0.9,specificity:0.95; fave: precision, the share of reported hallucinations that are real, of "
-        "which the paper assumes precision:2/3",
-        metavar="NAME:SHARE,…",
-    )
-    judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
-    judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
-    judge_temperature: float | None = option(
-        None,
-        "the temperature of the judge; 0 by default",
-        metavar="NUMBER",
-        expected="a number, 0 or more",
-        valid=lambda value: 0 <= value < math.inf,
-    )
-    judge_max_tokens: int | None = option(
-        None,
-        "the most tokens of a reply of the judge, its reasoning included; 1,024 by default",
-        metavar="N",
-        expected="an integer, 1 or more",
-        valid=lambda value: value >= 1,
-    )
-    judge_max_characters: int = option(
-        8_000,
-        "the most characters of a reply that the judge is shown; of a longer one, it sees the beginning and the end",
-        metavar="N",
-        expected="an integer, 2 or more",
-        valid=lambda value: value >= 2,
-    )
-    judge_without_schema: bool = option(
-        False,
-        "ask the judge without a JSON schema, for servers that do not refuse one but follow it badly",
-    )
-    judge_max_failures: float = option(
-        0.05,
-        "the share of questions that the judge may leave without a verdict before the run stops",
-        metavar="SHARE",
-        expected="a number from 0 to 1",
-        valid=lambda share: 0 <= share <= 1,
-    )
-    judge_max_cost: float | None = option(
-        None,
-        "the maximum cost of the judge in dollars; the run stops before it costs more",
-        metavar="DOLLARS",
-        expected="dollars, more than 0",
-        valid=lambda cost: 0 < cost < math.inf,
-    )
-    judge_price: str | None = option(
-        None,
-        "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10",
-        metavar="INPUT/OUTPUT",
-        expected="prices of a million input and output tokens, such as 2.50/10",
-        valid=lambda price: Price.parse(price) is not None,
-    )
+    scoring: Annotated[
+        Literal["strict", "paper"],
+        Help("strict reads replies robustly; paper reads and scores them as the paper did, including its faults"),
+    ] = "strict"
+    reader: Annotated[
+        str | None,
+        "MODEL",
+        Help("a model that reads the replies whose label the rules infer or do not find; both figures are printed"),
+    ] = None
+    reader_base_url: Annotated[str | None, "URL", Help("the address of the reader's OpenAI-compatible server")] = None
+    reference: Annotated[
+        str | None,
+        "FILE",
+        Help("judged tasks: a table of better labels, by people or a stronger judge, which correct judged rates"),
+    ] = None
+    assume: Annotated[
+        tuple[str, ...],
+        "NAME:SHARE,…",
+        Help(
+            "judged tasks without such labels: the judge's sensitivity and specificity, each a share or a range, such "
+            "as sensitivity:0.8-0.9,specificity:0.95; fave: precision, the share of reported hallucinations that are "
+            "real, of which the paper assumes precision:2/3"
+        ),
+    ] = ()
+    judge: Annotated[str | None, "MODEL", Help("the judge model, named as in Inspect (openai/gpt-4o)")] = None
+    judge_base_url: Annotated[str | None, "URL", Help("the address of the judge's OpenAI-compatible server")] = None
+    judge_temperature: Annotated[
+        float | None, Ge(0), Lt(math.inf), "NUMBER", Help("the temperature of the judge; 0 by default")
+    ] = None
+    judge_max_tokens: Annotated[
+        Count | None,
+        Help("the most tokens of a reply of the judge, its reasoning included; 1,024 by default"),
+    ] = None
+    judge_max_characters: Annotated[
+        int,
+        Ge(2),
+        "N",
+        Help(
+            "the most characters of a reply that the judge is shown; of a longer one, it sees the beginning and the end"
+        ),
+    ] = 8_000
+    judge_without_schema: Annotated[
+        bool, Help("ask the judge without a JSON schema, for servers that do not refuse one but follow it badly")
+    ] = False
+    judge_max_failures: Annotated[
+        Share,
+        Help("the share of questions that the judge may leave without a verdict before the run stops"),
+    ] = 0.05
+    judge_max_cost: Annotated[
+        float | None,
+        Gt(0),
+        Lt(math.inf),
+        "DOLLARS",
+        Help("the maximum cost of the judge in dollars; the run stops before it costs more"),
+    ] = None
+    judge_price: Annotated[
+        Annotated[str, Predicate(_is_price)] | None,
+        "INPUT/OUTPUT",
+        Help("for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10"),
+    ] = None
 
     @property
     def assumption(self) -> Assumption | None:
@@ -375,7 +227,7 @@ class ScoringOptions:
         return Assumption.parse(self.assume) if self.assume else None
 
 
-DATA_OPTIONS, SCORING_OPTIONS = tuple(option_specs(DataOptions)), tuple(option_specs(ScoringOptions))
+DATA_OPTIONS, SCORING_OPTIONS = tuple(settings_of(DataOptions)), tuple(settings_of(ScoringOptions))
 JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
 JUDGE_SETTINGS = ("judge_temperature", "judge_max_tokens", "judge_max_characters", "judge_without_schema")
 """The options that say how a judge is asked, which may change its verdicts."""
@@ -393,37 +245,32 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
     Its own fields are for the tasks that name them in `task_options`: which items there are, or how they are asked.
     """
 
-    seed: int = option(0, "seed of random choices (order of A and B, examples, splits)")
-    subset: str = option("multi_error", "ReFACT: which of its two files to use", ("multi_error", "single_error"))
-    both_orders: bool = option(False, "ReFACT comparative: ask every row in both orders")
-    split: str = option(
-        "all",
-        "judgment tasks: a seeded sample of the rows, or two samples, of which the first tunes a threshold",
-        ("all", "train5", "test20", "train5_test20", "train5_rest"),
+    seed: Annotated[int, Help("seed of random choices (order of A and B, examples, splits)")] = 0
+    subset: Annotated[Literal["multi_error", "single_error"], Help("ReFACT: which of its two files to use")] = (
+        "multi_error"
     )
-    probability: bool = option(False, "compare the probabilities of the two answers")
-    with_zero: bool = option(False, "HalluVerse: include the rows labelled 0, which have none of the three errors")
-    without_original: bool = option(False, "HalluVerse25 binary: show the sentence without the original")
-    alpha: float = option(
-        0.7,
-        "FactCHD: the weight of an explanation's body in ExpMatch",
-        metavar="WEIGHT",
-        expected="a number above 0, up to 1",
-        valid=lambda weight: 0 < weight <= 1,
+    both_orders: Annotated[bool, Help("ReFACT comparative: ask every row in both orders")] = False
+    split: Annotated[
+        Literal["all", "train5", "test20", "train5_test20", "train5_rest"],
+        Help("judgment tasks: a seeded sample of the rows, or two samples, of which the first tunes a threshold"),
+    ] = "all"
+    probability: Annotated[bool, Help("compare the probabilities of the two answers")] = False
+    with_zero: Annotated[bool, Help("HalluVerse: include the rows labelled 0, which have none of the three errors")] = (
+        False
     )
-    pool: str | None = option(
-        None, "tasks with several annotators: what they say together; by default, as the task file says", POOLS
-    )
-    part: str = option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
+    without_original: Annotated[bool, Help("HalluVerse25 binary: show the sentence without the original")] = False
+    alpha: Annotated[
+        float, Gt(0), Le(1), "WEIGHT", Help("FactCHD: the weight of an explanation's body in ExpMatch")
+    ] = 0.7
+    pool: Annotated[
+        Pool | None, Help("tasks with several annotators: what they say together; by default, as the task file says")
+    ] = None
+    part: Annotated[Literal["qa", "summarization"], Help("HalluVerse-M3: which of its two parts to use")] = "qa"
 
     def __post_init__(self) -> None:
-        for name, spec in self.specs().items():
-            value = getattr(self, name)
-            if spec.kind is tuple and isinstance(value, str | list):
-                # harnesses pass a list, or a string if it has one element
-                value = spec.parse(value) if isinstance(value, str) else tuple(value)
-                object.__setattr__(self, name, value)
-            spec.check(value)
+        settings = self.settings()
+        given = {name: value for name, value in vars(self).items() if value is not settings[name].default}
+        vars(self).update(checked_settings(Options, given))
         for pair in self.columns:
             if not all(pair.partition(":")[::2]):
                 raise UsageError(f"option columns: expected FIELD:COLUMN, got {pair!r}")
@@ -432,19 +279,19 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         _ = self.assumption
 
     @classmethod
-    def specs(cls) -> Mapping[str, OptionSpec]:
+    def settings(cls) -> Mapping[str, Setting]:
         """Return all options by name."""
-        return option_specs(Options)
+        return settings_of(Options)
 
     @classmethod
-    def of_some_tasks(cls) -> Mapping[str, OptionSpec]:
+    def of_some_tasks(cls) -> Mapping[str, Setting]:
         """Return the options that only some tasks have, by name."""
-        of_all = {name for part in cls.__bases__ for name in option_specs(part)}
-        return {name: spec for name, spec in cls.specs().items() if name not in of_all}
+        of_all = {name for part in cls.__bases__ for name in settings_of(part)}
+        return {name: setting for name, setting in cls.settings().items() if name not in of_all}
 
     def changed(self) -> dict[str, Any]:
         """Return the options that are not at their default, by name."""
-        values = ((name, getattr(self, name), spec.default) for name, spec in self.specs().items())
+        values = ((name, getattr(self, name), setting.default) for name, setting in self.settings().items())
         return {name: value for name, value, default in values if value != default}
 
     @cached_property
@@ -459,7 +306,7 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         """
         changed = self.changed()
         shown = (*(name for name in self.of_some_tasks() if name in names), "cot", "structured")
-        return [self.specs()[name].version_tag(changed[name]) for name in shown if name in changed]
+        return [self.settings()[name].version_tag(changed[name]) for name in shown if name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
         """Return the options of some tasks that are not at their default and not among `names`."""
@@ -468,7 +315,7 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
 
     def for_tasks(self, names: Iterable[str]) -> Options:
         """Return these options with the default for the options of some tasks that are not among `names`."""
-        return replace(self, **{name: self.specs()[name].default for name in self.unused(names)})
+        return replace(self, **{name: self.settings()[name].default for name in self.unused(names)})
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
@@ -478,7 +325,7 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
             UsageError: There is no option for a `halu_` key, or its value is invalid.
         """
         # lm-eval has an option of its own for worked examples
-        known = option_specs(Options).keys() - {"fewshot"}
+        known = settings_of(Options).keys() - {"fewshot"}
         given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
         if strange := sorted(given.keys() - known):
             raise UsageError(unknown("metadata key", strange[0], sorted(known), PREFIX))

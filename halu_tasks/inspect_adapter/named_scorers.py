@@ -10,7 +10,7 @@ was read, the target, the facts that metrics add up, the cluster, and whether th
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -26,8 +26,9 @@ from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_
 from halu_tasks.inspect_adapter.figures import as_metadata, figures, spread_all
 from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
 from halu_tasks.judging.reaching import failure_of
-from halu_tasks.scorers.benchmarks.explanations import ALPHA
+from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
+from halu_tasks.scorers.benchmarks.strings import Returns
 from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import cost_of
@@ -59,7 +60,7 @@ def clustered() -> Metric:
 @scorer(metrics=[clustered()])
 @checked
 def iou(
-    returns: Literal["passages", "entities", "sentence"] = "passages",
+    returns: Returns = "passages",
     text: str = "text",
     spans: str = "spans",
     cluster: str = "cluster",
@@ -93,7 +94,7 @@ def exact_match(cluster: str = "cluster") -> Scorer:
 
 @scorer(metrics=[clustered()])
 @checked
-def expmatch(alpha: float = ALPHA, cluster: str = "cluster") -> Scorer:
+def expmatch(alpha: Weight = ALPHA, cluster: str = "cluster") -> Scorer:
     """Score how much of the target, a reference explanation, a reply holds: FactCHD's ExpMatch.
 
     The value is the weighted mean of three parts, 0 to 1.
@@ -122,7 +123,7 @@ def error_type(none_allowed: bool = False, cluster: str = "cluster") -> Scorer:
 @scorer(metrics=[clustered()])
 @checked
 def verdict(
-    labels: Sequence[str] | Mapping[str, str] = ("True", "False"),
+    labels: str | Sequence[str] | Mapping[str, str] = ("True", "False"),
     reading: str = "true_false",
     cluster: str = "cluster",
 ) -> Scorer:

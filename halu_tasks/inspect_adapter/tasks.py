@@ -154,9 +154,9 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
     Raises:
         UsageError: An option is unknown.
     """
-    if strange := sorted(options.keys() - Options.specs().keys()):
+    if strange := sorted(options.keys() - Options.settings().keys()):
         of_others = Options.of_some_tasks().keys() - set(task.prompts.task_options)
-        known = [option for option in Options.specs() if option not in of_others]
+        known = [option for option in Options.settings() if option not in of_others]
         raise UsageError(f"task {name}: {unknown('option', strange[0], known)}")
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})

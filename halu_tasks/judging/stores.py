@@ -310,13 +310,13 @@ def open_budget(options: Options, model: str, file: Path | None) -> Budget | Non
 
 def _stated(options: Options, name: str) -> Any:
     """Return the value of an option, from the environment if it is not given."""
-    value, text, spec = getattr(options, name), os.environ.get(_variable(name)), Options.specs()[name]
+    value, text = getattr(options, name), os.environ.get(_variable(name))
     if value is not None or not text:
         return value
     try:
-        return spec.parse(text)
-    except UsageError:
-        raise UsageError(f"{_variable(name)}: expected {spec.expected}, got {text!r}") from None
+        return Options.settings()[name].parse(text)
+    except UsageError as error:
+        raise UsageError(f"{_variable(name)}: {error}") from None
 
 
 def budget_variables(options: Mapping[str, Any], folder: Path) -> dict[str, str]:

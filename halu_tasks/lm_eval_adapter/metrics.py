@@ -12,14 +12,13 @@ return a list of replies for each document, so that `take_first` or `majority_vo
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from lm_eval.api import metrics as theirs
 from lm_eval.api import registry
@@ -28,12 +27,14 @@ from lm_eval.api.task import Task
 from lm_eval.filters.custom import CustomFilter
 
 from halu_tasks.core.errors import DataError, UsageError, unknown
+from halu_tasks.core.settings import checked_settings
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemValue, Part, part_of
 from halu_tasks.replies.scoring import logger
 from halu_tasks.replies.warnings import reply_warnings
 from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
-from halu_tasks.scorers.benchmarks.explanations import ALPHA
+from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
+from halu_tasks.scorers.benchmarks.strings import Returns
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
@@ -56,31 +57,62 @@ _CHECKS: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
 # --- metrics of users' tasks ----------------------------------------------------------------------
 
 
-def _metric(scorer: str, arguments: Mapping[str, Any], fields: Sequence[str] = ()) -> Any:
+@dataclass(frozen=True)
+class _Arguments:
+    """The arguments of every metric; those of `_FIELDS` name fields of a document."""
+
+    cluster: str | None = None
+    figures: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _Iou(_Arguments):
+    returns: Returns = "passages"
+    text: str | None = None
+    spans: str | None = None
+
+
+@dataclass(frozen=True)
+class _ExpMatch(_Arguments):
+    alpha: Weight = ALPHA
+
+
+@dataclass(frozen=True)
+class _ErrorType(_Arguments):
+    none_allowed: bool = False
+
+
+@dataclass(frozen=True)
+class _Verdict(_Arguments):
+    labels: Sequence[str] | Mapping[str, str] = ("True", "False")
+    reading: str = "true_false"
+
+
+_FIELDS = ("text", "spans", "cluster")
+
+
+def _metric(scorer: str, arguments: type[_Arguments] = _Arguments) -> Any:
     """Return the metric of a named scorer: a function in lm-eval 0.4, a `Metric` in 0.5.
 
     Args:
         scorer: The name of the scorer.
-        arguments: The arguments of the metric, with their defaults.
-        fields: The fields of a document that the scorer needs besides `cluster`; an argument of this name names
-            another one.
+        arguments: The arguments of the metric.
     """
-    names = (*arguments, *fields, "cluster", "figures")
 
     def named_scorer(given: Mapping[str, Any]) -> tuple[NamedScorer, list[Metric]]:
         """Return the scorer with the arguments of a task file, and the metrics to compute."""
-        for name in given:
-            # lm-eval would catch Python's TypeError and call the metric in another way
-            if name not in names:
-                raise UsageError(f"halu_{scorer}: {unknown('argument', name, names)}")
-        own = {name: given.get(name, default) for name, default in arguments.items()}
-        keys = {name: given[name] for name in (*fields, "cluster") if name in given}
-        none_allowed = own.pop("none_allowed", False)
         try:
-            named = NamedScorer(scorer, own, keys, none_allowed)
+            # lm-eval would catch Python's TypeError and call the metric in another way
+            values = vars(arguments(**checked_settings(arguments, given, "argument")))
+        except UsageError as error:
+            raise UsageError(f"halu_{scorer}: {error}") from None
+        further, none_allowed = values.pop("figures") or (), values.pop("none_allowed", False)
+        fields = {name: field for name in _FIELDS if (field := values.pop(name, None)) is not None}
+        try:
+            named = NamedScorer(scorer, values, fields, none_allowed)
         except ValueError as error:
             raise UsageError(f"halu_{error}") from None
-        by_name, further = {metric.name: metric for metric in named.metrics()}, given.get("figures") or ()
+        by_name = {metric.name: metric for metric in named.metrics()}
         if strange := [name for name in further if name not in by_name]:
             raise UsageError(f"halu_{scorer}: {unknown('figure', strange[0], by_name)}")
         return named, [by_name[name] for name in (HEADLINES[scorer], *further)]
@@ -130,11 +162,11 @@ def halu_mean(values: Sequence[Any], part: Part | None = None) -> Any:
     return part_of(estimate(metric, by_cluster(clustered)), part)
 
 
-halu_iou = _metric("iou", {"returns": "passages"}, ("text", "spans"))
-halu_exact_match = _metric("exact_match", {})
-halu_expmatch = _metric("expmatch", {"alpha": ALPHA})
-halu_error_type = _metric("error_type", {"none_allowed": False})
-halu_verdict = _metric("verdict", {"labels": ("True", "False"), "reading": "true_false"})
+halu_iou = _metric("iou", _Iou)
+halu_exact_match = _metric("exact_match")
+halu_expmatch = _metric("expmatch", _ExpMatch)
+halu_error_type = _metric("error_type", _ErrorType)
+halu_verdict = _metric("verdict", _Verdict)
 
 
 def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> ScoredReply:
@@ -200,16 +232,14 @@ def document_filter() -> Filter:
     )
 
 
-def strings_filter(returns: str = "entities") -> Filter:
+def strings_filter(returns: Literal["entities", "sentence"] = "entities") -> Filter:
     """Return the filter that reduces a reply to the strings that it lists, one on each line, or to `None`.
 
     Args:
         returns: What a reply is asked for: `entities` or one `sentence`.
     """
-    units: dict[str, Unit] = {"entities": "entity", "sentence": "sentence"}
-    if returns not in units:
-        raise UsageError(f"halu_strings: returns: expected entities or sentence, got {returns!r}")
-    return _reading_filter(partial(quotations, passage="", unit=units[returns]))
+    unit: Unit = "entity" if returns == "entities" else "sentence"
+    return _reading_filter(partial(quotations, passage="", unit=unit))
 
 
 def verdict_filter(reading: str = "true_false", labels: Sequence[str] = ("True", "False")) -> Filter:
@@ -285,12 +315,10 @@ def _check_before_requests() -> None:
         for steps in (pipeline.get("filter") or () for pipeline in pipelines):
             for step in steps:
                 if isinstance(step, Mapping) and (make := filters.get(str(step.get("function")))):
-                    arguments = _arguments(step, "function")
-                    known = inspect.signature(make).parameters
-                    if strange := [name for name in arguments if name not in known]:
-                        problem = unknown("argument", strange[0], known) if known else f"it has no {strange[0]!r}"
-                        raise UsageError(f"filter {step['function']}: {problem}")
-                    make(**arguments)
+                    try:
+                        make(**checked_settings(make, _arguments(step, "function"), "argument"))
+                    except UsageError as error:
+                        raise UsageError(f"filter {step['function']}: {error}") from None
         nested = [metric for pipeline in pipelines for metric in pipeline.get("metric_list") or ()]
         for metric in [*(self.config.metric_list or ()), *nested]:
             if isinstance(metric, Mapping) and (check := _CHECKS.get(str(metric.get("metric")))):

@@ -194,7 +194,7 @@ def _options_of_run(evaluation: Evaluation, options: Options) -> dict[str, Any]:
     if options.data is None and isinstance(source, OwnSource):
         # it does so without the task's file, whose folder has the rows
         options = replace(options, data=str(source.folder))
-    return {name: getattr(options, name) for name in options.specs() if name in names}
+    return {name: getattr(options, name) for name in options.settings() if name in names}
 
 
 def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> None:
@@ -482,7 +482,7 @@ def score_tasks(
     """
     tasks, group = tasks_at([name]), group_at(name)
     if unused := options.unused({option for task, _ in tasks.values() for option in task.prompts.task_options}):
-        raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
+        raise UsageError(f"none of the tasks has the option {Options.settings()[unused[0]].flag}")
     files = {task: named_as(task, predictions) for task in tasks}
     missing = [task for task, paths in files.items() if not paths]
     lacking = ""

@@ -40,7 +40,7 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
     if suggested:
         named = suggested.items()
         models = ", ".join(f"{name} {value}" for name, value in named)
-        flags = " ".join(f"{Options.specs()[name].flag} {value}" for name, value in named)
+        flags = " ".join(f"{Options.settings()[name].flag} {value}" for name, value in named)
         metadata = shlex.quote(json.dumps({PREFIX + name: task.suggested[name] for name in suggested}))
         arguments = " ".join(f"-T {name}={value}" for name, value in named)
         warnings.append(
@@ -165,7 +165,7 @@ def _command(evaluation: Evaluation, command: str, *arguments: str, options: Seq
     for option, value in evaluation.options.changed().items():
         if option in known:
             text = ",".join(value) if isinstance(value, tuple) else str(value)
-            words += [Options.specs()[option].flag, *([] if value is True else [text])]
+            words += [Options.settings()[option].flag, *([] if value is True else [text])]
     name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)
     return shlex.join(["halu-tasks", command, name, *arguments, *words])
 

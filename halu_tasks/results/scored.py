@@ -91,7 +91,7 @@ def _evaluation(
     """Return the task of a run with its data, which must be those that were scored."""
     given = record["options"]
     files = [name if name == PACKAGED else str(_locate(path, name)) for name in given.get("prompts", ())]
-    options = Options(**{**given, "prompts": tuple(files)}, scoring=provenance.scoring)
+    options = Options(**{**given, "prompts": tuple(files), "scoring": provenance.scoring})
     task = provenance.task.resolve()
     own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
     if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):

@@ -24,6 +24,7 @@ from halu_tasks.core.errors import DataError, unknown
 from halu_tasks.core.items import Item, by_target
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import render_jinja
+from halu_tasks.core.settings import KeyFault, checked_settings
 from halu_tasks.data.hub import Dataset, parquet_file
 from halu_tasks.data.locate import (
     SAMPLE,
@@ -41,7 +42,6 @@ from halu_tasks.tasks.keys import (
     OPTIONS,
     Count,
     Function,
-    KeyFault,
     Keys,
     check_placeholders,
     check_signature,
@@ -121,7 +121,9 @@ class TaskData(Keys):
         if self.cases is None:
             return self
         try:
-            check_signature(self.cases, [], Options(), **self.cases_arguments)
+            own_arguments = checked_settings(self.cases, self.cases_arguments, "argument", strict=False)
+            self.cases_arguments.update(own_arguments)
+            check_signature(self.cases, [], Options(), **own_arguments)
         except ValueError as error:
             raise KeyFault("cases", error) from None
         if any(name != path for name, path in self.fields.items()):

@@ -6,7 +6,6 @@ This needs pydantic, so it is imported when a file's values are checked, and not
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -26,10 +25,11 @@ from pydantic import (
 from halu_tasks.core.errors import did_you_mean, unknown
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import JinjaText, placeholders
+from halu_tasks.core.settings import KeyFault, first_fault
 from halu_tasks.tasks.yaml_files import TaskFile, load_object
 
 Mode = Literal["strict", "paper"]
-OPTIONS = tuple(Options.specs())
+OPTIONS = tuple(Options.settings())
 
 
 class Keys(BaseModel):
@@ -54,10 +54,6 @@ class Keys(BaseModel):
         return {name: value for name, value in values.items() if value is not None}
 
 
-class KeyFault(ValueError):
-    """A fault that shows only together with other keys: the key, and what is wrong with it."""
-
-
 Model = TypeVar("Model", bound=Keys)
 
 
@@ -75,35 +71,12 @@ def validated(model: type[Model], file: TaskFile, values: Mapping[str, Any]) -> 
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise file.fault(*_first(error)) from None
+        raise file.fault(*first_fault(error)) from None
 
 
 def reason_of(error: ValidationError) -> ValueError:
     """Return an error within a value as the error of that value."""
-    return ValueError(": ".join(filter(None, _first(error))))
-
-
-_WORDS = {"a tuple": "a list", "a dictionary": "a mapping", "a integer": "an integer", "a boolean": "true or false"}
-_PYDANTIC = re.compile("|".join(_WORDS))
-
-
-def _first(error: ValidationError) -> tuple[str, str]:
-    """Return the key that is at fault, and what is wrong with it in one line."""
-    first = error.errors()[0]
-    key, *path = first["loc"] or ("",)
-    given = first.get("input")
-    if first["type"] == "missing":
-        reason = "is missing"
-    elif first["type"] == "value_error":
-        fault = first["ctx"]["error"]
-        key, reason = fault.args if isinstance(fault, KeyFault) else (key, str(fault))
-    else:
-        expected = re.sub(r"Input should be|valid | or instance of \w+", "", first["msg"]).strip()
-        expected = "expected " + _PYDANTIC.sub(lambda match: _WORDS[match[0]], expected)
-        quote = " (quote True, False, Yes and No)" if isinstance(given, bool) else ""
-        reason = f"{expected}, got {given!r:.200}{quote}"
-    place = "".join(f"{f'entry {part + 1}' if isinstance(part, int) else part}: " for part in path if part != "[key]")
-    return str(key), f"{place}{reason}"
+    return ValueError(": ".join(filter(None, first_fault(error))))
 
 
 # --- types of values ------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, render_jinja
+from halu_tasks.core.settings import KeyFault
 from halu_tasks.tasks.keys import (
     Count,
-    KeyFault,
     Keys,
     Strings,
     Template,

@@ -15,6 +15,7 @@ from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question, placeholders
+from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
@@ -26,7 +27,7 @@ from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.tasks.keys import KeyFault, Keys, Mode, OptionName, Strings, Template, reason_of, takes
+from halu_tasks.tasks.keys import Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
 from halu_tasks.text.folding import fold, slug
 

@@ -15,7 +15,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from annotated_types import Gt, Le
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
@@ -31,6 +33,7 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 
+Weight = Annotated[float, Gt(0), Le(1)]
 ALPHA = 0.7
 """The weight of the body in the published figures; a footnote also tries 0.75 and 0.8."""
 LABELS = (FACTUAL, NON_FACTUAL)
@@ -170,7 +173,7 @@ _EXPMATCH = (
 )
 
 
-def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
+def expmatch_scorer(alpha: Weight = ALPHA) -> TaskScorer:
     """Score how much of a reference explanation, the target, a reply contains (FactCHD, section 5.1).
 
     Args:
@@ -178,12 +181,7 @@ def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
 
     Returns:
         A scorer with the metrics `expmatch`, `expmatch_body`, `expmatch_head` and `expmatch_tail`, all 0 to 1.
-
-    Raises:
-        ValueError: `alpha` is not a number above 0, up to 1.
     """
-    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1:
-        raise ValueError(f"alpha: expected a number above 0, up to 1, got {alpha!r}")
 
     def score(item: Item, reply: str, verdicts: object) -> ScoredReply:
         answer = read_explanation(reply)

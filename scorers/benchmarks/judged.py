@@ -308,26 +308,41 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
     return ScoredReply.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 
-@metric(higher_is_better=False, range=(0.0, math.inf), requires_option="judge")
+@metric(
+    about="hallucinations_per_summary times the assumed precision",
+    higher_is_better=False,
+    range=(0.0, math.inf),
+    requires_option="judge",
+)
 def hallucinations_per_summary_adjusted(hallucinations: Column, factor: Column) -> Terms:
-    """Hallucinations_per_summary times the assumed precision."""
+    """Multiply the number of each summary by the precision."""
     return hallucinations * factor
 
 
-@metric(higher_is_better=False, requires_option="judge")
+@metric(
+    about="upper bound of the share of summaries with a real one, the mean of 1 - (1 - assumed precision)^k for k "
+    "reports",
+    higher_is_better=False,
+    requires_option="judge",
+)
 def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms:
-    """Upper bound of the share of summaries with a real one, the mean of 1 - (1 - assumed precision)^k for k reports.
+    """Compute the share that holds if each report is real independently of the others.
 
-    It is the share if each report is real independently of the others. If reports of a summary tend to be real
-    together, the share is lower, down to `summaries_with_any` times the precision.
+    If reports of a summary tend to be real together, the share is lower, down to `summaries_with_any` times the
+    precision.
     """
     return 1 - (1 - factor) ** hallucinations
 
 
 # it does not vary between summaries
-@metric(higher_is_better=None, requires_option="judge", interval=None)
+@metric(
+    about="assumed precision, the share of reported hallucinations that are taken to be real",
+    higher_is_better=None,
+    requires_option="judge",
+    interval=None,
+)
 def adjustment_factor(factor: Column) -> Terms:
-    """Assumed precision, the share of reported hallucinations that are taken to be real."""
+    """Return the precision."""
     return factor
 
 

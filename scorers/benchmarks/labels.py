@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import get_args
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Len, MinLen
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
@@ -47,12 +48,15 @@ from halu_tasks.text.folding import fold, slug
 
 # --- a label out of a set ---------------------------------------------------------------------------------
 
+Labels = Annotated[Sequence[str], MinLen(2)] | Annotated[Mapping[str, str], MinLen(2)]
+Endings = Annotated[Sequence[str], Len(2, 2)]
+
 
 def verdict_scorer(
     reading: str | Reading,
-    labels: Sequence[str] | Mapping[str, str],
-    pairs: Sequence[str] | None = None,
-    orders: Sequence[str] | None = None,
+    labels: Labels,
+    pairs: Endings | None = None,
+    orders: Endings | None = None,
     unparsed: Unparsed = "miss",
 ) -> TaskScorer:
     """Score whether the label that a reply states is the target.
@@ -82,15 +86,7 @@ def verdict_scorer(
         ValueError: An argument is invalid.
     """
     read = reading_named(reading)
-    if unparsed not in get_args(Unparsed):
-        raise ValueError(f"unparsed: expected {', '.join(get_args(Unparsed))}, got {unparsed!r}")
-    listed = labels if isinstance(labels, Mapping | list | tuple) else ()
-    names = dict(listed) if isinstance(listed, Mapping) else dict.fromkeys(listed, "")
-    if len(names) < 2 or not all(isinstance(label, str) for label in names):
-        raise ValueError(f"labels: expected two or more strings, got {labels!r} (quote True, False, Yes and No)")
-    for argument, endings in (("pairs", pairs), ("orders", orders)):
-        if endings is not None and (isinstance(endings, str) or len(endings) != 2):
-            raise ValueError(f"{argument}: expected two endings of ids, got {endings!r}")
+    names = dict(labels) if isinstance(labels, Mapping) else dict.fromkeys(labels, "")
     first = next(iter(names))
     # the metrics of the first label have no label in their names
     classes = [(first, ""), *((label, f"_{slug(name)}") for label, name in names.items() if name)]
@@ -296,9 +292,13 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
     return TaskScorer(score, (RATE, ACC, *(rates if of_truth else ()), share_unparsed()), facts)
 
 
-@metric(higher_is_better=False, value=lambda sums: (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2)
+@metric(
+    about="mean of false_negative_rate and false_positive_rate",
+    higher_is_better=False,
+    value=lambda sums: (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2,
+)
 def balanced_error_rate(false_negative: Column, false_positive: Column) -> Terms:
-    """Mean of false_negative_rate and false_positive_rate."""
+    """Return the sums of both rates."""
     return false_negative, ~np.isnan(false_negative), false_positive, ~np.isnan(false_positive)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.classification import FIGURES, Figure, part_and_whole, ratio_or_zero
 from halu_tasks.scorers.columns import Array, Column
-from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio, summary_of
+from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import ScoredReply
 
 # --- probabilities of tokens ------------------------------------------------------------------------------
@@ -95,15 +95,20 @@ TRAIN, TEST = "train", "test"
 _ROUNDING = 1e-12
 
 
-def _of_label(**properties: Any) -> Callable[[Callable[..., Terms]], Callable[[str], Metric]]:
-    """Make a function of a label that creates a metric, of one whose further parameters name columns."""
+def _of_label(about: str, **properties: Any) -> Callable[[Callable[..., Terms]], Callable[[str], Metric]]:
+    """Make a function of a label that creates a metric, of one whose further parameters name columns.
+
+    Args:
+        about: What the metric is, with `{label}` for the label.
+        **properties: As in `metric`.
+    """
 
     def made(function: Callable[..., Terms]) -> Callable[[str], Metric]:
         @wraps(function)
         def create(label: str) -> Metric:
             given = {name: partial(value, label) if name == "classes" else value for name, value in properties.items()}
-            about = summary_of(function).format(label=label)
-            create_metric = metric(name=function.__name__, about=about, requires_option="probability", **given)
+            given |= {"name": function.__name__, "about": about.format(label=label), "requires_option": "probability"}
+            create_metric = metric(**given)
             return create_metric(partial(function, label))
 
         return create
@@ -129,12 +134,11 @@ def _if_any(sums: Array) -> Array:
     return np.asarray(np.where(sums[..., 2] > 0, ratio(sums), np.nan))
 
 
-@_of_label(classes=_both_classes)
+@_of_label("area under the ROC curve of the probability of {label}", classes=_both_classes)
 def roc_auc(label: str, probability: Column, target: Column) -> Terms:
-    """Area under the ROC curve of the probability of {label}.
+    """Compute the share of pairs of an item with the label and one without in which the former is more probable.
 
-    It is the share of pairs of an item with the label and one without in which the former has the higher probability,
-    where ties count as half.
+    Ties count as half.
     """
     has, known = target == label, ~np.isnan(probability)
     if not known.any():
@@ -147,12 +151,11 @@ def roc_auc(label: str, probability: Column, target: Column) -> Terms:
     return (won + ties / 2) / pairs if pairs else math.nan
 
 
-@_of_label(classes=_both_classes)
+@_of_label("average precision of the probability of {label}", classes=_both_classes)
 def auprc(label: str, probability: Column, target: Column) -> Terms:
-    """Average precision of the probability of {label}.
+    """Compute the sum over thresholds of the precision at each times the increase in recall.
 
-    It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
-    a threshold. It estimates the area under the precision-recall curve without interpolation.
+    Equal probabilities share a threshold. It estimates the area under the precision-recall curve without interpolation.
     """
     has, known = target == label, ~np.isnan(probability)
     if not known.any() or not has.any():
@@ -176,32 +179,33 @@ def precision_sum(degrees: Array, positive: Column, above: int = 0) -> float:
     return float((np.diff(hits, prepend=0) * hits / (ends + 1.0 + above)).sum())
 
 
-@metric(requires_option="probability", higher_is_better=False, value=_if_any)
+@metric(
+    about="share of items without a probability", requires_option="probability", higher_is_better=False, value=_if_any
+)
 def no_probability(probability: Column, no_probability: Column) -> Terms:
-    """Share of items without a probability.
-
-    It is undefined unless the run asked for some.
-    """
+    """Compute the share, which is undefined unless the run asked for probabilities."""
     missing = np.isnan(probability)
     return missing, 1.0, ~missing | (no_probability == 1)
 
 
-@_of_label(higher_is_better=False, value=_if_any)
+@_of_label(
+    "mean squared difference between the probability of {label} and 1 if it is the target, else 0",
+    higher_is_better=False,
+    value=_if_any,
+)
 def brier(label: str, probability: Column, target: Column) -> Terms:
-    """Mean squared difference between the probability of {label} and 1 if it is the target, else 0.
-
-    This is the Brier score. A constant probability of 0.5 scores 0.25.
-    """
+    """Compute the Brier score. A constant probability of 0.5 scores 0.25."""
     known = ~np.isnan(probability)
     return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
 
 
-@_of_label(higher_is_better=False, interval=None)
+@_of_label(
+    f"expected calibration error of the probability of {{label}}, in {BINS} bins", higher_is_better=False, interval=None
+)
 def ece(label: str, probability: Column, target: Column) -> Terms:
-    """Expected calibration error of the probability of {label}, in 10 bins.
+    """Compute the mean over bins of the absolute difference between average probability and share of the label.
 
-    It is the mean over bins of equal width (Naeini et al. 2015), weighted by their items, of the absolute difference
-    between the average probability in the bin and the share of its items that have the label.
+    The bins have equal width (Naeini et al. 2015), and are weighted by their items.
 
     Absolute differences do not cancel, so that calibrated probabilities have an error too, which falls only with the
     root of the number of items: `ece_by_chance` is that part. An interval around the error would leave out the true
@@ -214,9 +218,14 @@ def ece(label: str, probability: Column, target: Column) -> Terms:
     return gaps.sum() / len(known)
 
 
-@metric(requires_option="probability", higher_is_better=None, interval=None)
+@metric(
+    about="expected ece of calibrated probabilities, which is the part of ece that is due to chance",
+    requires_option="probability",
+    higher_is_better=None,
+    interval=None,
+)
 def ece_by_chance(probability: Column) -> Terms:
-    """Expected ece of calibrated probabilities, which is the part of ece that is due to chance.
+    """Compute the mean over bins of the expected absolute difference.
 
     The items of a bin that have the label are taken for independent draws with the items' probabilities. Their number
     has about the binomial distribution with the same mean and variance, whose mean absolute deviation is
@@ -289,9 +298,13 @@ def _middle(sums: Array) -> Array:
     return np.asarray(np.stack([ratio(sums[..., :2]), ratio(sums[..., 2:])], axis=-1).mean(axis=-1))
 
 
-@_of_label(higher_is_better=None, value=_middle)
+@_of_label(
+    "probability of {label} above which items are predicted as {label}, tuned on the training part",
+    higher_is_better=None,
+    value=_middle,
+)
 def threshold(label: str, probability: Column, target: Column, tag_part: Column) -> Terms:
-    """Probability of {label} above which items are predicted as {label}, tuned on the training part."""
+    """Return the sums of probabilities from which `_middle` computes it."""
     return _training(probability, target == label, tag_part)
 
 

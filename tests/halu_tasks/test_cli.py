@@ -131,7 +131,7 @@ def test_help_of_a_command_has_its_arguments_and_options(run: Run) -> None:
 
 def commands_of(commands: Mapping[str, Any]) -> list[list[str]]:
     """The words of each command."""
-    inner = {name: [[]] if isinstance(path, str) else commands_of(path[1]) for name, path in commands.items()}
+    inner = {name: [[]] if isinstance(what, str) else commands_of(what) for name, (_, what, *_) in commands.items()}
     return [[name, *rest] for name, found in inner.items() for rest in found]
 
 
@@ -142,7 +142,8 @@ from halu_tasks.cli import main
 for words in {commands_of(COMMANDS)}:
     if main([*words, "--help"]):
         raise SystemExit(words)
-main(["show", "refact_correction"])
+for task in ("refact_correction", "fave"):
+    main(["show", task])
 """
     usual, optimized = program(code=code), program(code=code, PYTHONOPTIMIZE="2")
     assert (optimized.returncode, optimized.stderr) == (0, "") and optimized.stdout == usual.stdout != ""

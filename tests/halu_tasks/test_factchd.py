@@ -41,7 +41,7 @@ def test_figures_are_split_by_domain_and_the_weight_of_the_body_is_an_option(tmp
     assert found["expmatch"] == pytest.approx(0.25) and "expmatch_climate" not in found
     assert evaluation.version_tags == ("local", "alpha0.75")
     for alpha in (0.0, 1.1):
-        with pytest.raises(UsageError, match="option alpha: expected a number above 0, up to 1"):
+        with pytest.raises(UsageError, match="option alpha: expected more than 0 and 1 or less"):
             Options(alpha=alpha)
 
 

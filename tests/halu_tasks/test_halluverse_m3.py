@@ -198,5 +198,5 @@ def test_the_sample_and_the_examples_have_what_they_promise(language: str, part:
 
 
 def test_an_unknown_part_is_named() -> None:
-    with pytest.raises(UsageError, match="option part: expected qa or summarization, got 'dialogue'"):
+    with pytest.raises(UsageError, match="option part: expected 'qa' or 'summarization', got 'dialogue'"):
         build("halluverse_m3_en", Options(data="sample", part="dialogue"))

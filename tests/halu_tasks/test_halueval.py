@@ -126,7 +126,7 @@ def test_a_sample_is_part_of_the_version_and_takes_no_worked_example(tmp_path: P
     # a task that has no such option is asked whole, and says nothing of one
     whole = build(GENERAL[1], Options(data="sample", split="test20"))
     assert whole.version_tags == ("sample",) and whole.items == build(GENERAL[1], Options(data="sample")).items
-    with pytest.raises(UsageError, match="option split: expected all or train5 or test20"):
+    with pytest.raises(UsageError, match="option split: expected 'all', 'train5', 'test20'"):
         Options(split="test")
 
 

@@ -39,10 +39,10 @@ def test_a_wrong_value_names_the_option_and_what_is_expected(name: str, wrong: l
 
 def test_commands_offer_the_options_as_declared() -> None:
     arguments = parsed(command_line(), ["score", "fave", "a.jsonl"]).params
-    offered = {name for name in Options.specs() if name in arguments}
+    offered = {name for name in Options.settings() if name in arguments}
     # the others only have an effect on how a model is asked
-    assert set(Options.specs()) - offered == {"fewshot", "cot", "structured", "probability", "system_in_user"}
-    assert {name: arguments[name] for name in offered} == {name: Options.specs()[name].default for name in offered}
+    assert set(Options.settings()) - offered == {"fewshot", "cot", "structured", "probability", "system_in_user"}
+    assert {name: arguments[name] for name in offered} == {name: Options.settings()[name].default for name in offered}
     for words, expected in ((["--seed", "x"], "expected an integer, got 'x'"), (["--part", "q"], "'q' is not one of")):
         with pytest.raises(click.BadParameter, match=expected) as raised:
             parsed(command_line(), ["score", "fave", "a.jsonl", *words])

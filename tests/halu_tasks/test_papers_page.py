@@ -12,7 +12,8 @@ import yaml
 
 from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.cli import command_line
-from halu_tasks.core.options import Options, option_specs
+from halu_tasks.core.options import Options
+from halu_tasks.core.settings import settings_of
 from halu_tasks.tasks import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +22,7 @@ COLUMNS = ["in the paper", "run", "option or metric", "what differs, and why"]
 PARTS = yaml.safe_load((Path(__file__).parent / "paper_parts.yaml").read_text(encoding="utf-8"))
 PAPERS = tuple(PARTS)
 TASKS, GROUPS = registry()
-OF_EVERY_TASK = Options.specs().keys() - Options.of_some_tasks().keys()
+OF_EVERY_TASK = Options.settings().keys() - Options.of_some_tasks().keys()
 JUDGE = {name for name in OF_EVERY_TASK if name.startswith("judge")}
 
 
@@ -73,7 +74,7 @@ def accepted(name: str) -> set[str] | None:
     if name.startswith("halu_tasks/"):
         return solver_arguments(name)
     if name in pipelines():
-        return {*option_specs(pipelines()[name]), *(command(["build"]) or ())}
+        return {*settings_of(pipelines()[name]), *(command(["build"]) or ())}
     members = GROUPS[name].tasks if name in GROUPS else [TASKS[name]] if name in TASKS else []
     if not members:
         return None

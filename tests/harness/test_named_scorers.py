@@ -420,9 +420,12 @@ def test_the_names_in_lm_eval_are_advertised_too() -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ("metric_list: [{metric: halu_verdict, labels: [Yes, No]}]", "labels: expected two or more strings"),
-        ("metric_list: [{metric: halu_verdict, labels: true}]", "labels: expected two or more strings, got True"),
-        ("metric_list: [{metric: halu_verdict, labels: 'True,False'}]", "labels: expected two or more strings"),
+        (
+            "metric_list: [{metric: halu_verdict, labels: [Yes, No]}]",
+            "labels: entry 1: expected a string, got True .quote True, False",
+        ),
+        ("metric_list: [{metric: halu_verdict, labels: true}]", "labels: expected a list or a mapping, got True"),
+        ("metric_list: [{metric: halu_verdict, labels: 'True,False'}]", "labels: expected a list or a mapping"),
         ("metric_list: [{metric: halu_verdict, lables: ['True', 'False']}]", "unknown argument 'lables'"),
         ("metric_list: [{metric: halu_iou, figures: [nope]}]", "unknown figure 'nope'"),
         (

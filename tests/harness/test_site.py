@@ -71,7 +71,7 @@ def test_a_link_without_page_or_anchor_and_a_foreign_script_are_found(
 
 def test_every_option_is_on_a_generated_page_as_it_is_given(of_site: Callable[[str], ModuleType]) -> None:
     tasks, builders = (page.text for page in of_site("option_pages").option_section().pages)
-    for name, spec in Options.specs().items():
+    for name, spec in Options.settings().items():
         assert f"| `{name}=…` | `{spec.flag}` |" in tasks, name
         assert name == "fewshot" or f"| `halu_{name}=…` |" in tasks, name
     for name in ("haluagent", "refact_pipeline", "halluverse25_pipeline", "factchd_pipeline"):

@@ -11,15 +11,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, Pipeline, Row, TextPair, option
+from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, KeptFile, Pipeline, Row, TextPair
 from halu_tasks.builders.pipelines import factchd_graph as graph
 from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.hashing import short_hash, stable_hash
+from halu_tasks.core.settings import Help
 from halu_tasks.data.rows import json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS, explanation_of, label_of
@@ -88,19 +91,23 @@ class FactCHDPipeline(Pipeline):
         *("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations"),
     )
 
-    max_chars: int = option(4_000, "maximum length of a text fact or subgraph in characters", least=1)
-    generator_temperature: float = option(1.0, "temperature of the generator's calls; default: the paper's", least=0)
-    walks: int = option(100, "maximum number of subgraphs of each pattern to sample from the triples", least=0)
-    hops: int = option(3, "maximum number of triples in a walk of the multi-hop pattern", least=2)
-    class_relation: str = option("instance of", "relation to an entity's class; only entities of a class are compared")
-    one_answer: bool = option(True, "walk only along relations of which an entity has a single value")
-    votes: int = option(1, "number of times to verify label and style; most of them must agree", least=1)
-    demonstrations: str | None = option(
-        None,
-        "JSON Lines file of labelled queries and responses that drafts have to read like",
-        file="demonstrations.jsonl",
+    max_chars: Annotated[int, Ge(1), Help("maximum length of a text fact or subgraph in characters")] = 4_000
+    generator_temperature: Annotated[
+        float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
+    ] = 1.0
+    walks: Annotated[int, Ge(0), Help("maximum number of subgraphs of each pattern to sample from the triples")] = 100
+    hops: Annotated[int, Ge(2), Help("maximum number of triples in a walk of the multi-hop pattern")] = 3
+    class_relation: Annotated[str, Help("relation to an entity's class; only entities of a class are compared")] = (
+        "instance of"
     )
-    domain: str = option("", "domain of rows whose document names none")
+    one_answer: Annotated[bool, Help("walk only along relations of which an entity has a single value")] = True
+    votes: Annotated[int, Ge(1), Help("number of times to verify label and style; most of them must agree")] = 1
+    demonstrations: Annotated[
+        str | None,
+        KeptFile("demonstrations.jsonl"),
+        Help("JSON Lines file of labelled queries and responses that drafts have to read like"),
+    ] = None
+    domain: Annotated[str, Help("domain of rows whose document names none")] = ""
 
     def __post_init__(self) -> None:
         super().__post_init__()

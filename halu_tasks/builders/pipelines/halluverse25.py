@@ -8,14 +8,16 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
+from annotated_types import Ge
 from rapidfuzz.distance import LCSseq
 
 from halu_tasks.builders.documents import Document, SourceText, ended, one_line, sentence_count
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
+from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
+from halu_tasks.core.settings import Help
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE, error_type
@@ -52,10 +54,12 @@ class HalluVerse25Pipeline(Pipeline):
     generating: ClassVar[tuple[str, ...]] = ("extract", *TYPES)
     labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
 
-    generator_temperature: float = option(1.0, "temperature of the generator's calls; default: the paper's", least=0)
-    min_sentences: int = option(20, "minimum number of sentences of a document", least=1)
-    facts: int = option(5, "number of sentences to copy from a document", least=1)
-    types: tuple[str, ...] = option(TYPES, f"types of error to draw from: {', '.join(TYPES)}", choices=TYPES)
+    generator_temperature: Annotated[
+        float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
+    ] = 1.0
+    min_sentences: Annotated[int, Ge(1), Help("minimum number of sentences of a document")] = 20
+    facts: Annotated[int, Ge(1), Help("number of sentences to copy from a document")] = 5
+    types: Annotated[tuple[str, ...], some_of(TYPES), Help(f"types of error to draw from: {', '.join(TYPES)}")] = TYPES
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; also refuses those with fewer than `min_sentences` sentences."""

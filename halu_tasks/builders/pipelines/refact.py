@@ -11,10 +11,23 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from annotated_types import Ge
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, option
+from halu_tasks.builders.pipeline import (
+    GENERATOR,
+    VERIFIER,
+    Ask,
+    Draft,
+    Fault,
+    KeptFile,
+    Pipeline,
+    Row,
+    TextPair,
+    some_of,
+)
 from halu_tasks.builders.pipelines import refact_edits
 from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose, alike
 from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice, read_object, read_texts, read_verdicts
@@ -22,6 +35,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_hash
+from halu_tasks.core.settings import Help
 from halu_tasks.scorers.judge import fence
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span
@@ -58,19 +72,28 @@ class RefactPipeline(Pipeline):
     )
     generating: ClassVar[tuple[str, ...]] = ("facts", "negate", "phrase", "mentions", "replace", "convincing")
 
-    max_chars: int = option(1_000, "maximum length of a question with its answer in characters", least=1)
-    min_chars: int = option(500, "minimum length of a question with its answer in characters", least=0)
-    min_score: int = option(4, "minimum score of a question; 0 for none, if documents have no scores", least=0)
-    best_answer: bool = option(True, "only use the answer to a question with the highest score")
-    kinds: tuple[str, ...] = option(KINDS, "neg (negate a sentence), swap (replace entities)", choices=KINDS)
-    most_facts: int = option(5, "maximum number of sentences to negate; the most convincing one is kept", least=1)
-    candidates: int = option(1, "number of sets of replacements to sample; the most convincing one is kept", least=1)
-    nli_model: str = option(
-        refact_edits.AUTO,
-        "decides whether a replacement means the same: judge (the verifier), a model for natural-language inference "
-        "(a folder, or a name on the hub, NAME@REVISION), or auto: the paper's model if the extra nli is installed",
-    )
-    stop_words: str | None = option(None, "stop words, one per line; for English, NLTK's", file="stop_words.txt")
+    max_chars: Annotated[int, Ge(1), Help("maximum length of a question with its answer in characters")] = 1_000
+    min_chars: Annotated[int, Ge(0), Help("minimum length of a question with its answer in characters")] = 500
+    min_score: Annotated[int, Ge(0), Help("minimum score of a question; 0 for none, if documents have no scores")] = 4
+    best_answer: Annotated[bool, Help("only use the answer to a question with the highest score")] = True
+    kinds: Annotated[tuple[str, ...], some_of(KINDS), Help("neg (negate a sentence), swap (replace entities)")] = KINDS
+    most_facts: Annotated[
+        int, Ge(1), Help("maximum number of sentences to negate; the most convincing one is kept")
+    ] = 5
+    candidates: Annotated[
+        int, Ge(1), Help("number of sets of replacements to sample; the most convincing one is kept")
+    ] = 1
+    nli_model: Annotated[
+        str,
+        Help(
+            "decides whether a replacement means the same: judge (the verifier), a model for natural-language "
+            "inference (a folder, or a name on the hub, NAME@REVISION), or auto: the paper's model if the extra nli is "
+            "installed"
+        ),
+    ] = refact_edits.AUTO
+    stop_words: Annotated[
+        str | None, KeptFile("stop_words.txt"), Help("stop words, one per line; for English, NLTK's")
+    ] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,8 +11,8 @@ from halu_tasks.builders.pipeline import pipeline_named, pipelines
 from halu_tasks.cli import main
 from halu_tasks.cli.command import key_values
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import option_specs
 from halu_tasks.core.prompting import PROMPTS
+from halu_tasks.core.settings import settings_of
 
 
 def test_norwegian_is_a_language(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_options_are_listed_before_anything_else_is_asked_for(capsys: pytest.Cap
     listed = capsys.readouterr().out.splitlines()
     assert listed[0].startswith("factchd_pipeline: ")
     assert "  -T generator_temperature=1: temperature of the generator's calls; default: the paper's" in listed
-    assert len(listed) == 1 + len(option_specs(pipelines()["factchd_pipeline"]))
+    assert len(listed) == 1 + len(settings_of(pipelines()["factchd_pipeline"]))
 
 
 def test_a_task_without_documents_says_how_to_name_them() -> None:
