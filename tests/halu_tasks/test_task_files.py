@@ -24,7 +24,7 @@ from halu_tasks.tasks.provenance import _restored
 from halu_tasks.tasks.registry import listed, task_of, task_of_file
 from halu_tasks.tasks.scoring import MetricKeys
 from halu_tasks.tasks.task import task_keys
-from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
+from halu_tasks.tasks.yaml_files import NAMED, TaskFile, read_task_file, task_configs
 
 TASKS, GROUPS = registry()
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,6 +148,7 @@ def resolve_named(function: str) -> str:
 @pytest.fixture
 def strangers(tmp_path: Path, monkeypatch: Patch) -> Path:
     """Be in a folder with a stranger's modules, of which none may be imported, and one's own module in `own`."""
+    NAMED.discard("halu_tasks_evil.evil.text")  # a test before this one may have trusted it
     evil = f"import pathlib; pathlib.Path({str(tmp_path / 'ran')!r}).touch()\ntext = str\n"
     for folder in ("halu_tasks.benchmarks", "halu_tasks_evil", "own.old", "elsewhere", "own", "."):
         (tmp_path / folder).mkdir(exist_ok=True)
