@@ -32,7 +32,7 @@ def rarely_failing(request: dict[str, Any]) -> str:
     return "Who knows?" if any(f"不知道{n}\n" in text for n in WITHOUT_VERDICT) else by_rule(request)
 
 
-@pytest.mark.parametrize("corrected", ["by labels", "by what is assumed"])
+@pytest.mark.parametrize("corrected", ["by labels", pytest.param("by what is assumed", marks=pytest.mark.slow)])
 def test_a_judge_that_fails_on_some_replies_gives_the_same_figures_by_every_door(
     corrected: str,
     serve: Run,
