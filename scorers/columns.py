@@ -98,7 +98,7 @@ class Columns:
         return Columns(lambda name: self[name][kept], self.cluster[kept], self.clusters)
 
 
-def columns_of(facts: Iterable[str]) -> set[str]:
+def column_names(facts: Iterable[str]) -> set[str]:
     """Return the names of the columns of scores with some facts, but for those of tags."""
     from halu_tasks.scorers.statistics.calibration import FACT, MISSING  # imports this
 

@@ -1,4 +1,4 @@
-"""What is right about an item beside its target: one record for each kind of answer, and for scorers that need more."""
+"""What scorers need to know of an item in addition to its target: one record for each kind of answer or benchmark."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ class Metric:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns that the metric reads."""
+        """The names of the columns that the metric and its classes read."""
         return self._of_nothing[1]
 
     def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[int, tuple[float, float]] | None:
@@ -145,14 +145,6 @@ class Metric:
         bounds = self.bounds(total) if self.bounds else self.range
         rests_on, fewest = (int(of_classes.min()), FEWEST) if len(of_classes) else (clusters, 2)
         return (rests_on, bounds) if bounds and rests_on >= fewest else None
-
-    def reads(self) -> set[str]:
-        """Return the names of all columns that the metric reads but for tags, those of its classes included."""
-        columns = Columns.of([])
-        with np.errstate(all="ignore"):
-            self.terms(columns)
-            self.classes(columns)
-        return {name for name in columns.names if not name.startswith(TAG)}
 
     @property
     def place(self) -> str:
@@ -176,6 +168,7 @@ class Metric:
         columns = Columns.of([])
         with np.errstate(all="ignore"):
             terms = self.terms(columns)
+            self.classes(columns)
         return terms, tuple(dict.fromkeys([*columns.names, *(TAG + tag for tag, _ in self.within)]))
 
     def counted(self, columns: Columns) -> Columns:

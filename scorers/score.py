@@ -13,7 +13,7 @@ from halu_tasks.scorers.judge import Verdict
 if TYPE_CHECKING:
     from halu_tasks.scorers.methods import Cost, Opinions
 
-OF_ITEM = ("id", "cluster", "tags")
+ITEM_FIELDS = ("id", "cluster", "tags")
 """The fields that are the item's, which logs have elsewhere."""
 
 
@@ -97,7 +97,7 @@ class ScoredReply:
 
         Args:
             record: The result of `as_json`; unknown keys are ignored.
-            item: The fields in `OF_ITEM`, if the record lacks them.
+            item: The fields in `ITEM_FIELDS`, if the record lacks them.
 
         Raises:
             TypeError: A field is missing.
@@ -106,7 +106,7 @@ class ScoredReply:
         if "verdicts" in values:
             values["verdicts"] = [Verdict(**verdict) for verdict in values["verdicts"]]
         if values.get("draft"):
-            values["draft"] = cls.from_json(values["draft"], {name: values[name] for name in OF_ITEM})
+            values["draft"] = cls.from_json(values["draft"], {name: values[name] for name in ITEM_FIELDS})
         return cls(**values)
 
 
@@ -117,7 +117,7 @@ _EMPTY: Sequence[Any] = ("", (), [], {}, None, False)
 
 def _json(value: Any) -> Any:
     if isinstance(value, ScoredReply):
-        return {name: each for name, each in value.as_json().items() if name not in OF_ITEM}
+        return {name: each for name, each in value.as_json().items() if name not in ITEM_FIELDS}
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, list | tuple):

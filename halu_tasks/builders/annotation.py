@@ -22,8 +22,9 @@ from halu_tasks.builders.folder import COLLECTED, DATASET, PLAN, REJECTS, Folder
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import clustered_mean, rounded
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line, to_json
+from halu_tasks.core.files import atomic_folder, atomic_write_text, json_line
 from halu_tasks.core.hashing import short_hash, stable_number
+from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import json_lines, read_json_object
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 

@@ -31,9 +31,10 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError, file_errors
-from halu_tasks.core.files import atomic_folder, atomic_write_text, to_json, visible_files
+from halu_tasks.core.files import atomic_folder, atomic_write_text, visible_files
 from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.processes import LOCK, guard
+from halu_tasks.core.records import to_json
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
 from halu_tasks.tasks.keys import reason_of

@@ -32,10 +32,11 @@ from halu_tasks.builders import drafting
 from halu_tasks.builders.folder import check_free, digest, first_difference, write_documents, write_json
 from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_write_text, json_line, to_json
+from halu_tasks.core.files import atomic_write_text, json_line
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.processes import guard
 from halu_tasks.core.prompting import PLACEHOLDER, fill, prompt_for
+from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Report
 from halu_tasks.inspect_adapter.run_models import RunModels

@@ -22,7 +22,7 @@ from halu_tasks.builders.documents import Document, read_documents
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, fill, prompt_hash, read_prompts
-from halu_tasks.core.settings import Help, Setting, checked_settings, settings_of
+from halu_tasks.core.settings import Count, Help, Setting, checked_settings, settings_of
 from halu_tasks.text.folding import language_of
 
 Row = dict[str, Any]
@@ -188,7 +188,7 @@ class Pipeline(ABC):
         str | None, KeptFile("prompts.yaml"), Help("prompts that replace the package's or add a language")
     ] = None
     seed: Annotated[int, Help("seed of random choices; they also depend on the document's id")] = 0
-    max_chars: Annotated[int, Ge(1), Help("maximum length of a document in characters")] = 20_000
+    max_chars: Annotated[Count, Help("maximum length of a document in characters")] = 20_000
     check_language: Annotated[bool, Help("refuse documents in another language")] = True
     generator_temperature: Annotated[float, Ge(0), Help("temperature of the generator's calls")] = 0.0
     verifier_temperature: Annotated[float, Ge(0), Help("temperature of the verifier's calls")] = 0.0

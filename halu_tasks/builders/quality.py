@@ -24,8 +24,8 @@ from rapidfuzz import fuzz
 
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.core.errors import UsageError, require_extra
-from halu_tasks.core.files import to_json
 from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.records import to_json
 from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import ScoredReply

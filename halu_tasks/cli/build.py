@@ -12,7 +12,7 @@ from annotated_types import Ge, Gt, Le
 from halu_tasks.cli.command import NOTHING, ExecutorOptions, Output
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, say, table, warn
 from halu_tasks.core.errors import require_extra
-from halu_tasks.core.files import to_json
+from halu_tasks.core.records import to_json
 from halu_tasks.core.settings import Count, Help, Natural, Share
 
 if TYPE_CHECKING:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 from typing_extensions import TypeVar
+
+from halu_tasks.core.records import to_json
+from halu_tasks.core.settings import first_fault
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -25,13 +28,13 @@ OF_ITEM = frozenset({"id", "system", "prompt", "target", "cluster", "tags"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """What is right about an item beside its target, as its scorer needs it (`scorers.gold`).
+    """What a scorer needs to know of an item in addition to its target (`scorers.gold`).
 
     A subclass is a frozen dataclass whose fields JSON can hold: texts, numbers, lists and mappings of these, named
     tuples and dataclasses.
 
     Attributes:
-        shown: The fields that a judge is shown, since items of logs have no fields.
+        shown: The fields that a judge is shown; items that are restored from logs have no other fields.
     """
 
     shown: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +42,7 @@ class Gold:
     def as_json(self) -> dict[str, Any]:
         """Convert the gold to JSON values by field; fields at their default are left out."""
         values = ((each, getattr(self, each.name)) for each in fields(self))
-        return {each.name: _json(value) for each, value in values if value != _default(each)}
+        return {each.name: to_json(value) for each, value in values if value != _default(each)}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Self:
@@ -53,8 +56,7 @@ class Gold:
         try:
             gold: Self = _adapter(cls).validate_python(record)  # type: ignore[arg-type]  # a class is hashable
         except ValidationError as error:
-            first = error.errors()[0]
-            raise ValueError(f"gold: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise ValueError(f"gold: {': '.join(first_fault(error))}") from None
         return gold
 
 
@@ -67,16 +69,6 @@ def _adapter(gold: type[Any]) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter  # which listings avoid
 
     return TypeAdapter(gold)
-
-
-def _json(value: Any) -> Any:
-    if is_dataclass(value):
-        return {each.name: _json(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return value._asdict()
-    if isinstance(value, Mapping):
-        return {key: _json(each) for key, each in value.items()}
-    return [_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 NO_GOLD = Gold()
@@ -95,7 +87,7 @@ class Item(Generic[G]):
         target: The gold answer: a label, or strings joined by newlines.
         system: The system text; may be empty.
         prompt: The user text; empty before the prompt is rendered.
-        gold: What else is right about it, a record of one type for all items of a task.
+        gold: What the scorer needs in addition to the target, of one type for all items of a task.
         tags: What results can be split by (type, pattern, language).
         fields: The contents of the prompt by placeholder name.
         explanation: For a worked example, the reasoning that leads to the target; otherwise empty.
@@ -106,7 +98,7 @@ class Item(Generic[G]):
     target: str
     system: str = ""
     prompt: str = ""
-    gold: G = NO_GOLD  # type: ignore[assignment]  # of items whose target says all
+    gold: G = NO_GOLD  # type: ignore[assignment]  # for items whose target is enough
     tags: Mapping[str, str] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     explanation: str = ""

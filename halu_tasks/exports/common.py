@@ -12,7 +12,7 @@ from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_yo
 from halu_tasks.core.files import atomic_path, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
-from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.comparability import Entry
 from halu_tasks.results.read import read_and_warn
 from halu_tasks.results.run import Run

@@ -21,7 +21,7 @@ from halu_tasks.scorers.classification import FIGURES, label_metric
 from halu_tasks.scorers.methods import opinion_figures, total
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
 from halu_tasks.scorers.reading.questions import YES
-from halu_tasks.scorers.score import OF_ITEM, ScoredReply
+from halu_tasks.scorers.score import ITEM_FIELDS, ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
 from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.solvers.asking import SampleMetadata
@@ -74,7 +74,7 @@ class LoggedReply(NamedTuple):
         own = SampleMetadata.in_metadata(of_sample or {})
         id = own.item_id(sample_id) if own else str(sample_id)
         item = {"id": id, "cluster": own.cluster if own else id, "tags": own.tags if own else {}}
-        if "score" in record:  # of version 0.1, which told scores and replies apart
+        if "score" in record:  # a log that was written before scored replies had one form
             blank = {"blank": record.get("outcome") == EMPTY}
             record = {**record, **record["score"], **blank}
         return cls(ScoredReply.from_json(record, item), own)
@@ -94,7 +94,7 @@ class LoggedReply(NamedTuple):
 
 def as_metadata(reply: ScoredReply, acc: float | None = None) -> dict[str, Any]:
     """Return the metadata of a score: the scored reply without what the sample says, and `acc`, for other tools."""
-    record = {name: value for name, value in reply.as_json().items() if name not in OF_ITEM}
+    record = {name: value for name, value in reply.as_json().items() if name not in ITEM_FIELDS}
     return {RECORD: record} if acc is None else {ACC: acc, RECORD: record}
 
 

@@ -23,7 +23,7 @@ from halu_tasks.inspect_adapter.run_models import check_address
 from halu_tasks.judging.judge import Failures, Judge, judge_of_loop
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.service import Ask, ReplyScorer
+from halu_tasks.replies.scorer import Ask, ReplyScorer
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.methods import cost_of
@@ -88,18 +88,7 @@ async def _score_sample(
     task = sample.benchmark_task
     if options.reference and task.judged and task.name not in labels:
         labels[task.name] = read_reference(options.reference, task)
-    read = None if sample.weighed else task.rules.reading_spec(mode, task.about)
-    judge = judge_of_run(task.judged, options) if task.judged else None
-    reader = judge_of_run(read, options.for_reader, "reader") if read else None
-    asked = reader or judge
-    scorer = ReplyScorer(
-        task,
-        mode,
-        task.judged if judge else None,
-        read if reader else None,
-        labels.get(task.name),
-        options.assumption,
-    )
+    scorer, asked = _scorer_of(sample, options, labels.get(task.name))
     item = Item(
         sample.item_id(state.sample_id),
         sample.cluster,
@@ -130,6 +119,18 @@ async def _score_sample(
     acc = _acc(task, mode, scored)
     notes = _notes(scored, "judge" if task.judged else "reader")
     return inspect_score(scored, graded(_share(task, mode, scored, acc)), as_metadata(scored, acc), *notes)
+
+
+def _scorer_of(
+    sample: SampleMetadata, options: Options, labels: ReferenceLabels | None
+) -> tuple[ReplyScorer, Judge | None]:
+    """Return what scores the replies to a sample's task, and the model that it asks."""
+    task, mode = sample.benchmark_task, options.scoring
+    read = None if sample.weighed else task.rules.reading_spec(mode, task.about)
+    judge = judge_of_run(task.judged, options) if task.judged else None
+    reader = judge_of_run(read, options.for_reader, "reader") if read else None
+    judged, read = task.judged if judge else None, read if reader else None
+    return ReplyScorer(task, mode, judged, read, labels, options.assumption), reader or judge
 
 
 def _acc(task: Task, mode: str, score: ScoredReply) -> float | None:

@@ -52,6 +52,7 @@ from halu_tasks.replies.scoring import asks_models, prepare_judge
 from halu_tasks.replies.warnings import SameAnswer, run_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.gold import LabelGold, SpanGold
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
@@ -308,7 +309,8 @@ def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], bes
     """Return the figures beside people of the items at these places; None if they do not have several annotators."""
     shown = (found[1] for place in places if (found := items.at(place)))
     first = next(shown)
-    return beside.figures(chain([first], shown)) if getattr(first.gold, "pool", "") else None
+    has_annotators = isinstance(first.gold, LabelGold | SpanGold) and first.gold.pool
+    return beside.figures(chain([first], shown)) if has_annotators else None
 
 
 def _number(file: Path, table: str = "replies") -> int:

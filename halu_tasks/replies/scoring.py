@@ -18,7 +18,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.reference import check_reference
-from halu_tasks.replies.service import ReplyScorer, Role
+from halu_tasks.replies.scorer import ReplyScorer, Role
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, Task, registry

@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from halu_tasks.core.files import to_json
+from halu_tasks.core.records import to_json
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.report import text
 from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail

@@ -23,7 +23,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.figures import RECORD, LoggedReply, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
 from halu_tasks.scorers.methods import total

@@ -10,7 +10,7 @@ from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.items import OF_ITEM, Item, Reply
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, own_settings
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability

@@ -11,7 +11,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.replies.reference import number_used, unfit_labels, unused_labels
-from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, RunReply
 from halu_tasks.scorers.judge import FAILED

@@ -18,7 +18,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.replies.warnings import HowAsked, SameAnswer, Stops, reply_warnings, request_warnings, verdict_warnings
 from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates

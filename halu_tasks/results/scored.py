@@ -12,7 +12,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.predictions import prediction_rows, with_target
-from halu_tasks.replies.service import ReplyScorer
+from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, Run, RunReply
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, Provenance, build

@@ -268,7 +268,7 @@ class Scoring(Keys):
 
     def _with_own_metrics(self, scorers: Mapping[str, TaskScorer]) -> Mapping[str, TaskScorer]:
         """Add the metrics of one's own to the scorers that measure what they read."""
-        from halu_tasks.scorers.columns import columns_of  # imports numpy, which listings avoid
+        from halu_tasks.scorers.columns import column_names  # imports numpy, which listings avoid
 
         if not (own := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
             return scorers
@@ -277,19 +277,19 @@ class Scoring(Keys):
                 raise KeyFault("metric_list", f"the scorer has a metric {min(taken)!r}; give yours another name")
         self._check_columns("metric_list", own, {fact for scorer in scorers.values() for fact in scorer.facts})
         of_mode = {
-            mode: [metric for metric in own if metric.reads() <= columns_of(scorer.facts)]
+            mode: [metric for metric in own if _facts_of(metric) <= column_names(scorer.facts)]
             for mode, scorer in scorers.items()
         }
         return {mode: replace(scorer, metrics=(*scorer.metrics, *of_mode[mode])) for mode, scorer in scorers.items()}
 
     def _check_columns(self, key: str, metrics: Iterable[Metric], facts: Iterable[str]) -> None:
         """Check that metrics of one's own read nothing but columns that there are."""
-        from halu_tasks.scorers.columns import columns_of  # imports numpy, which listings avoid
+        from halu_tasks.scorers.columns import column_names  # imports numpy, which listings avoid
 
-        known = columns_of(facts)
+        known = column_names(facts)
         for metric in metrics:
             try:
-                unknown = sorted(metric.reads() - known)
+                unknown = sorted(_facts_of(metric) - known)
             except Exception as error:  # whatever the function raises is a fault of the file that names it
                 reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
                 raise KeyFault(key, reason) from None
@@ -425,6 +425,11 @@ class Scoring(Keys):
         assert self.read
         answer = self.read(text)
         return answer.outcome != UNPARSED and not answer.inferred
+
+
+def _facts_of(metric: Metric) -> set[str]:
+    """Return the columns that a metric reads, but for tags, which are the items'."""
+    return {*metric.columns} - {f"tag_{tag}" for tag in metric.tags}
 
 
 def _first_read(results: Iterable[Result]) -> Result:

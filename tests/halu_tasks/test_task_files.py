@@ -15,7 +15,7 @@ from programs import run as program
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.columns import columns_of
+from halu_tasks.scorers.columns import column_names
 from halu_tasks.scorers.reference import FACTS as REFERENCE_FACTS
 from halu_tasks.scorers.registry import READINGS, SCORERS, make_scorer, scorer_factory
 from halu_tasks.tasks import Task, TaskReference, build, registry
@@ -330,7 +330,7 @@ def test_no_scorer_measures_what_it_does_not_declare(name: str) -> None:
     for mode, scorer in task.scoring.items():
         for reply in (*replies, evaluation.oracle(item), evaluation.baseline(item)):
             scored = task.score(mode, item, Reply(reply, probability=0.4), [] if task.judged else None)
-            assert scored.facts.keys() <= columns_of(scorer.facts)
+            assert scored.facts.keys() <= column_names(scorer.facts)
 
 
 @pytest.fixture

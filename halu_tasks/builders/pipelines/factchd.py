@@ -22,7 +22,7 @@ from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgr
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.hashing import short_hash, stable_hash
-from halu_tasks.core.settings import Help
+from halu_tasks.core.settings import Count, Help, Natural
 from halu_tasks.data.rows import json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS, explanation_of, label_of
@@ -91,17 +91,17 @@ class FactCHDPipeline(Pipeline):
         *("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations"),
     )
 
-    max_chars: Annotated[int, Ge(1), Help("maximum length of a text fact or subgraph in characters")] = 4_000
+    max_chars: Annotated[Count, Help("maximum length of a text fact or subgraph in characters")] = 4_000
     generator_temperature: Annotated[
         float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
     ] = 1.0
-    walks: Annotated[int, Ge(0), Help("maximum number of subgraphs of each pattern to sample from the triples")] = 100
+    walks: Annotated[Natural, Help("maximum number of subgraphs of each pattern to sample from the triples")] = 100
     hops: Annotated[int, Ge(2), Help("maximum number of triples in a walk of the multi-hop pattern")] = 3
     class_relation: Annotated[str, Help("relation to an entity's class; only entities of a class are compared")] = (
         "instance of"
     )
     one_answer: Annotated[bool, Help("walk only along relations of which an entity has a single value")] = True
-    votes: Annotated[int, Ge(1), Help("number of times to verify label and style; most of them must agree")] = 1
+    votes: Annotated[Count, Help("number of times to verify label and style; most of them must agree")] = 1
     demonstrations: Annotated[
         str | None,
         KeptFile("demonstrations.jsonl"),

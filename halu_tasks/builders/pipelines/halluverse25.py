@@ -17,7 +17,7 @@ from halu_tasks.builders.documents import Document, SourceText, ended, one_line,
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
-from halu_tasks.core.settings import Help
+from halu_tasks.core.settings import Count, Help
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE, error_type
@@ -57,8 +57,8 @@ class HalluVerse25Pipeline(Pipeline):
     generator_temperature: Annotated[
         float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
     ] = 1.0
-    min_sentences: Annotated[int, Ge(1), Help("minimum number of sentences of a document")] = 20
-    facts: Annotated[int, Ge(1), Help("number of sentences to copy from a document")] = 5
+    min_sentences: Annotated[Count, Help("minimum number of sentences of a document")] = 20
+    facts: Annotated[Count, Help("number of sentences to copy from a document")] = 5
     types: Annotated[tuple[str, ...], some_of(TYPES), Help(f"types of error to draw from: {', '.join(TYPES)}")] = TYPES
 
     def refuse(self, document: Document) -> Fault | None:

@@ -10,15 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge
-
 from halu_tasks.benchmarks.cfaith import TYPES
 from halu_tasks.builders.documents import Document, SourceText
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.replies import objections, read_objects, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.settings import Help
+from halu_tasks.core.settings import Count, Help
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.text.folding import fold
@@ -61,7 +59,7 @@ class HaluAgent(Pipeline):
     types: Annotated[
         tuple[str, ...], some_of(_RELEASED), Help(f"types of hallucination to ask for: {', '.join(_RELEASED)}")
     ] = tuple(_RELEASED)
-    questions: Annotated[int, Ge(1), Help("number of questions per type and document")] = 1
+    questions: Annotated[Count, Help("number of questions per type and document")] = 1
     examples: Annotated[bool, Help("prompts with example inputs and outputs, as the paper's")] = False
 
     def __post_init__(self) -> None:

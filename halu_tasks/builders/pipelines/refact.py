@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge
-
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import (
     GENERATOR,
@@ -35,7 +33,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_hash
-from halu_tasks.core.settings import Help
+from halu_tasks.core.settings import Count, Help, Natural
 from halu_tasks.scorers.judge import fence
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span
@@ -72,17 +70,13 @@ class RefactPipeline(Pipeline):
     )
     generating: ClassVar[tuple[str, ...]] = ("facts", "negate", "phrase", "mentions", "replace", "convincing")
 
-    max_chars: Annotated[int, Ge(1), Help("maximum length of a question with its answer in characters")] = 1_000
-    min_chars: Annotated[int, Ge(0), Help("minimum length of a question with its answer in characters")] = 500
-    min_score: Annotated[int, Ge(0), Help("minimum score of a question; 0 for none, if documents have no scores")] = 4
+    max_chars: Annotated[Count, Help("maximum length of a question with its answer in characters")] = 1_000
+    min_chars: Annotated[Natural, Help("minimum length of a question with its answer in characters")] = 500
+    min_score: Annotated[Natural, Help("minimum score of a question; 0 for none, if documents have no scores")] = 4
     best_answer: Annotated[bool, Help("only use the answer to a question with the highest score")] = True
     kinds: Annotated[tuple[str, ...], some_of(KINDS), Help("neg (negate a sentence), swap (replace entities)")] = KINDS
-    most_facts: Annotated[
-        int, Ge(1), Help("maximum number of sentences to negate; the most convincing one is kept")
-    ] = 5
-    candidates: Annotated[
-        int, Ge(1), Help("number of sets of replacements to sample; the most convincing one is kept")
-    ] = 1
+    most_facts: Annotated[Count, Help("maximum number of sentences to negate; the most convincing one is kept")] = 5
+    candidates: Annotated[Count, Help("number of sets of replacements to sample; the most convincing one is kept")] = 1
     nli_model: Annotated[
         str,
         Help(

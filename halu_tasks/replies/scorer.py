@@ -1,7 +1,7 @@
-"""The scoring of replies: one way for both harnesses, `score`, recorded verdicts and what scores again.
+"""Scoring of replies, the same for both harnesses, `halu-tasks score`, reports and recorded verdicts.
 
-What is asked of a model, and what its verdicts change, is said once, by a generator that yields questions and is sent
-verdicts. Who answers them is up to the caller: a judge that is called in an event loop, or all at once, or a record.
+A generator yields what a model is asked about a reply, receives the verdicts, and returns the score. The caller decides
+where verdicts come from: from a judge, for one reply in an event loop or for many at once, or from a record.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class ReplyScorer:
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> ReplyScorer:
-        """Return what scores the replies of an evaluation.
+        """Return the scorer of the replies of an evaluation.
 
         Raises:
             DataError: The labels cannot be read, or do not fit the task.
@@ -73,12 +73,12 @@ class ReplyScorer:
 
     @property
     def role(self) -> Role | None:
-        """Who is asked about replies: only labels are read, and only texts judged; None if nobody is."""
+        """Who is asked about replies, a judge about texts or a reader about labels; None if nobody is."""
         return "judge" if self.judged else "reader" if self.read else None
 
     @property
     def of_drafts(self) -> ReplyScorer:
-        """What scores the first versions of replies, which labels are not of, and which nobody reads."""
+        """What scores the first versions of replies: labels do not apply to them, and no model reads them."""
         return replace(self, read=None, labels=None, assumed=None)
 
     def with_known_error(self, scored: ScoredReply) -> ScoredReply:
@@ -88,7 +88,7 @@ class ReplyScorer:
         return scored
 
     def steps(self, item: Item, reply: Reply) -> Steps:
-        """Score a reply step by step; the text of a request that failed is nobody's, and nothing is asked about it."""
+        """Score a reply step by step. Nothing is asked about a request that failed: its text is not the model's."""
         verdicts: Sequence[Verdict] | None = None
         if self.judged:
             verdicts = ()
@@ -107,14 +107,8 @@ class ReplyScorer:
             reply: The reply.
             verdicts: The verdicts that were given on it.
         """
-        steps = self.steps(item, reply)
-        try:
-            next(steps)
-            while True:
-                steps.send(verdicts)
-        except StopIteration as end:
-            scored: ScoredReply = end.value
-            return scored
+        (scored,) = self.score_all([(item, reply)], lambda role, texts: [verdicts])
+        return scored
 
     async def score_by(
         self, item: Item, reply: Reply, ask: Callable[[Ask], Awaitable[Sequence[Verdict]]]
