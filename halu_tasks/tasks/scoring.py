@@ -24,6 +24,7 @@ from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText, failure_of
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
@@ -366,8 +367,9 @@ class Scoring(Keys):
     ) -> ScoredReply:
         """Score a reply; `questions` are those that a reply may continue with."""
         item = in_mode(item, mode)
-        if reply.failure:
-            score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), reply.failure)
+        # in `paper` the authors read what servers write in the place of a reply
+        if failure := reply.failure or (failure_of(reply.text) if mode == "strict" else ""):
+            score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), failure)
             return replace(score, blank=False)
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, reply.text, questions), verdicts)
@@ -386,7 +388,7 @@ class Scoring(Keys):
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> ScoredReply:
-        texts = self._readings(mode, reply.text, questions)
+        texts = [ReplyText(text, item.prompt) for text in self._readings(mode, reply.text, questions)]
         return with_probability(
             _first_read(self.scorers[mode].score(item, text, None) for text in texts), reply.probability
         )

@@ -39,7 +39,7 @@ from halu_tasks.scorers.reading.clauses import Clause
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.question import Read, Value, partly_declines
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
-from halu_tasks.scorers.reading.text import sentences
+from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.types import TypeQuestion
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import ScoredReply

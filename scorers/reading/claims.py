@@ -24,7 +24,7 @@ from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.question import Question
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.text import ends
+from halu_tasks.scorers.reading.reply import ends, sentences
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
 SUPPORTED, UNSUPPORTED = "supported", "unsupported"
@@ -201,7 +201,7 @@ def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:
 
 def _of_sentences(text: str) -> Iterator[bool]:
     """Yield the check of each clause that judges a claim, in sentences about claims or the document."""
-    for read in _support.sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text)):
+    for read in _support.reads(sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text))):
         if not _ABOUT.search(read.text):
             continue
         if (count := _COUNT.search(read.text)) and _COUNTED.search(read.text):
@@ -219,7 +219,7 @@ def _with_revision(found: list[tuple[int, bool]], lines: list[str]) -> list[bool
     checked = [check for _, check in found]
     first = found[0][0] if found else len(lines)
     later = range(first + 1, len(lines))
-    revised = next((at for at in later if any(map(_support.retracts, _support.sentences(lines[at])[:1]))), None)
+    revised = next((at for at in later if any(map(_support.retracts, _support.reads(sentences(lines[at]))[:1]))), None)
     if revised is None:
         return checked
     before = [check for index, check in found if index < revised]

@@ -25,10 +25,8 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs, stated
-from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
-from halu_tasks.scorers.reading.reasoning import answer_text
-from halu_tasks.scorers.reading.text import sentences
+from halu_tasks.scorers.reading.reply import ReplyText, Sentence, sentences
 from halu_tasks.text.folding import fold
 
 UNDECIDED = "undecided"
@@ -136,13 +134,13 @@ class Question:
 
     def __call__(self, reply: str) -> Answer[str]:
         """Return the label that a reply states; the value is None if it states none."""
-        text, reason = answer_text(reply)
-        if reason:
-            return Answer(None, reason)
-        for value in values(text, "{"):
+        reply = ReplyText(reply)
+        if reply.missing:
+            return Answer(None, reply.missing)
+        for value in reply.values:
             if label := self._field(value.content):
                 return Answer(label)
-        found = self.sentences(text)
+        found = self.reads(reply.sentences)
         another = next((index for index, read in enumerate(found) if index and read.text.startswith("question:")), 0)
         if another:  # a base model goes on with the next question
             answer = self._read_part(found[:another])
@@ -150,9 +148,9 @@ class Question:
                 return answer
         return self._read_part(found)
 
-    def sentences(self, text: str) -> list[Read]:
-        """Return the sentences of a reply without reasoning, with their clauses."""
-        return [self._of_text(**sentence._asdict()) for sentence in sentences(text)]
+    def reads(self, found: Sequence[Sentence]) -> list[Read]:
+        """Return sentences with their tokens and clauses."""
+        return [self._of_text(each.text, starts_line=each.starts_line, is_item=each.is_item) for each in found]
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""

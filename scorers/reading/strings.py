@@ -26,8 +26,8 @@ from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import NO, hallucinates_multilingual
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.records import data_of
+from halu_tasks.scorers.reading.reply import ends
 from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, SPACE, Line, Unit, sections_of, unwrapped
-from halu_tasks.scorers.reading.text import ends
 from halu_tasks.text.folding import fold
 from halu_tasks.text.spans import Text
 

@@ -63,10 +63,16 @@ def test_every_markup_has_a_row() -> None:
             assert any(re.search(expression, reply, re.IGNORECASE) for reply in replies), expression
 
 
+def test_every_message_of_a_server_has_a_row() -> None:
+    replies = [row["reply"] for row in rows("failed") if row["label"] == "failed"]
+    for expression in (each for group in load("failures").values() for each in group):
+        assert any(re.match(rf"[\W_]*(?:{expression})", reply, re.IGNORECASE) for reply in replies), expression
+
+
 LEXICONS = [path.stem for path in (FOLDER.parents[1] / "scorers/reading/lexicons").glob("*.yaml")]
 
 
-@pytest.mark.parametrize("name", sorted({*LEXICONS} - {"markups"}))
+@pytest.mark.parametrize("name", sorted({*LEXICONS} - {"markups", "failures"}))
 def test_a_phrase_of_a_lexicon_has_one_kind(name: str) -> None:
     kinds: dict[str, set[str]] = {}
     for kind, words in load(name).items():

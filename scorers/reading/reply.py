@@ -1,0 +1,186 @@
+"""A reply as it is read: what is read of it is made once, when it is first needed."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import cache, cached_property
+from typing import Any, NamedTuple, Self
+
+from halu_tasks.scorers.reading.fields import JsonValue, values
+from halu_tasks.scorers.reading.lexicon import load
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
+
+# No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
+_HEAD, _TAIL = 5_000, 20_000
+_MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
+_BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
+_ANSWER_TAG = re.compile(r"<(/?)(?:final[_ ]?)?(?:answer|verdict|label|judge?ment|choice|result)>", re.IGNORECASE)
+# it begins with a set of characters, which are looked for faster than what may precede them
+_TAG = re.compile(
+    r"[<>/](?:(?<=<)/?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>"
+    r"|(?<! .)[<>/]?(?=\w)|(?<=<)(?=\w{1,12}>)|(?<=\w>))"
+)
+_PLAIN = {
+    **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys(map(ord, '*`#~$"＊＿＃“”„‟«»「」『』【】{}[]\ufeff\u3000'), " "),
+    **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFE0F], ""),  # invisible
+    **dict.fromkeys(map(ord, "‘’‚‛ʼ"), "'"),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\ufe63"), "-"),
+    ord("_"): " ",
+    **dict(zip(map(ord, "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與發現實據證爲"),
+               "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
+}  # fmt: skip
+_DIGIT = re.compile(r"(?![0-9])\d")
+_TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
+_LIST_MARK = re.compile(r"[ \t]*(?:[-+•·–—>]+|\d{1,3}[.)])[ \t]+")
+_GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
+_END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
+# the message of a server is short, and nothing else is said
+_LONGEST_MESSAGE, _MOST_MESSAGE_LINES = 2_000, 8
+_OF_ERROR = {"error", "message", "code", "status", "type", "detail", "details", "param", "request_id", "object"}
+# characters of a line that says nothing if the prompt has it as a line, or anywhere
+_LINE_OF_PROMPT, _PART_OF_PROMPT = 8, 40
+_OPTION = re.compile(r"\W*[A-Za-z]\s?[.):：、]")
+
+
+class Sentence(NamedTuple):
+    """A plain sentence of a reply.
+
+    Attributes:
+        text: The sentence without markup.
+        starts_line: Whether it begins a line.
+        is_item: Whether its line is an item of a list or a row of a table.
+        line: The line that it stands on, as the model wrote it.
+    """
+
+    text: str
+    starts_line: bool
+    is_item: bool
+    line: str = ""
+
+
+class ReplyText(str):
+    """A reply, and what is read of it.
+
+    Args:
+        reply: The reply as the model wrote it.
+        prompt: What the model was asked; whatever the reply repeats of it says nothing.
+    """
+
+    prompt: str
+
+    def __new__(cls, reply: str, prompt: str = "") -> Self:
+        """Return the reply itself if it is one already."""
+        if isinstance(reply, cls):
+            return reply
+        self = super().__new__(cls, reply)
+        self.prompt = prompt
+        return self
+
+    @cached_property
+    def text(self) -> str:
+        """The reply without reasoning; empty if that does not end."""
+        return self._split or ""
+
+    @cached_property
+    def _split(self) -> str | None:
+        return strip_reasoning(str(self))
+
+    @cached_property
+    def missing(self) -> str:
+        """Why there is nothing to read: the reply is empty, or its reasoning does not end; otherwise empty."""
+        if self._split is None:
+            return "unclosed reasoning"
+        return "" if self.text.strip() else "empty"
+
+    @cached_property
+    def values(self) -> list[JsonValue]:
+        """The objects that are not part of another."""
+        return [*values(self.text, "{")] if "{" in self.text else []
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """The plain sentences, without what is repeated of the prompt."""
+        text = self.text
+        if self.prompt and len(text) >= _LINE_OF_PROMPT:
+            kept = [line for line in text.split("\n") if not self._is_of_prompt(line.strip(" \t>*_#"))]
+            text = "\n".join(kept)
+        return sentences(text)
+
+    def _is_of_prompt(self, line: str) -> bool:
+        if len(line) < _LINE_OF_PROMPT or line not in self.prompt or _OPTION.match(line):
+            return False
+        return len(line) >= _PART_OF_PROMPT or line in _lines(self.prompt)
+
+
+@cache
+def _failures() -> re.Pattern[str]:
+    expressions = (f"(?:{expression})" for group in load("failures").values() for expression in group)
+    return re.compile(rf"[\W_]*(?:{'|'.join(expressions)})", re.IGNORECASE)
+
+
+def failure_of(reply: str) -> str:
+    """Return the message of a server or a client that stands in the place of a reply; empty if none does.
+
+    It is all that is there: an object with the key `error`, an error by its HTTP status, or a message as providers word
+    them (`failures.yaml`).
+    """
+    text = reply.strip()
+    if not text or len(text) > _LONGEST_MESSAGE or text.count("\n") >= _MOST_MESSAGE_LINES:
+        return ""
+    if text[0] == "{":
+        found = [*values(text, "{")]
+        members: dict[str, Any] = found[0].content if len(found) == 1 and isinstance(found[0].content, dict) else {}
+        if members.get("error") and found[0].end == len(text) and {str(name).lower() for name in members} <= _OF_ERROR:
+            error = members["error"]
+            if isinstance(error, str | dict):
+                return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    return text if _failures().match(text) else ""
+
+
+@cache
+def _lines(prompt: str) -> frozenset[str]:
+    return frozenset(line.strip(" \t>*_#") for line in prompt.split("\n"))
+
+
+def ends(text: str) -> str:
+    """Return the text, or its two ends if it is longer than any real reply."""
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the plain sentences of a text; of very many, those at either end.
+
+    One that ends in a colon includes the next one, unless that is an item of a list.
+    """
+    if _TICKED.search(text):
+        text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
+    if "<" in text or ">" in text or "/" in text or "\\" in text:
+        text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", _BOX.sub(" ", ends(text)))
+        text = _TAG.sub(" ", text)
+    else:
+        text = ends(text)
+    if not text.isascii():
+        text = _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+    found: list[Sentence] = []
+    for raw in text.split("\n"):
+        line = raw.translate(_PLAIN)
+        if not line.strip():
+            continue
+        mark = _LIST_MARK.match(line)
+        is_item = bool(mark) or "|" in line
+        line = line[mark.end() if mark else 0 :].strip(" |").replace("|", " ¦ ").replace(" - ", " – ")
+        line = " ".join(line.replace("->", "→").replace("=>", "→").split())
+        whole = _END.split(line if line.isascii() else _GLUED.sub(r"\g<0> ", line))
+        parts = (part[at : at + _LONGEST].strip() for part in whole for at in range(0, len(part), _LONGEST))
+        found += [Sentence(part, number == 0, is_item, raw) for number, part in enumerate(filter(None, parts))]
+    joined: list[Sentence] = []
+    for sentence in found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]:
+        before = joined[-1] if joined else None
+        if before and before.text.endswith(":") and not sentence.is_item and len(before.text) < _LONGEST:
+            joined[-1] = before._replace(text=f"{before.text} {sentence.text}")
+        else:
+            joined.append(sentence)
+    return joined
