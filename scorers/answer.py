@@ -41,12 +41,16 @@ class Answer(NamedTuple, Generic[T]):
         abstained: Whether the reply declines to answer ("I cannot determine whether this is correct").
         inferred: Whether the value is inferred from the reply's prose. A declared answer ("Final verdict: True") takes
             precedence over an inferred one, even if it comes later.
+        step: The step of reading that found the value; empty if there is none.
+        line: The line of the reply that the value stands on; empty if it stands on none alone.
     """
 
     value: T | None
     reason: str = ""
     abstained: bool = False
     inferred: bool = False
+    step: str = ""
+    line: str = ""
 
     @property
     def outcome(self) -> Outcome:

@@ -22,9 +22,9 @@ from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
-from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.reply import ReplyText, failure_of
+from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
@@ -105,7 +105,7 @@ class AnswerKeys(Keys):
             return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
-        from halu_tasks.scorers.benchmarks.labels import LabelQuestion  # imports numpy, which listings avoid
+        from halu_tasks.scorers.reading.own_labels import LabelQuestion  # imports numpy, which listings avoid
 
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),

@@ -26,9 +26,9 @@ from halu_tasks.scorers.classification import Unparsed, label_metric, score_labe
 from halu_tasks.scorers.gold import ExplanationGold
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.fields import structured_reply
-from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
+from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_metrics

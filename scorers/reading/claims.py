@@ -22,10 +22,11 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import signs, stated
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
-from halu_tasks.scorers.reading.question import Question
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.reply import ends, sentences
+from halu_tasks.scorers.reading.steps import Question
 from halu_tasks.scorers.reading.verdicts import VerdictReader
+from halu_tasks.scorers.reading.vocabulary import Vocabulary
 
 SUPPORTED, UNSUPPORTED = "supported", "unsupported"
 
@@ -36,7 +37,8 @@ _NAMES = (
 )
 read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 """Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
-_support = Question(("judgment", "claims"), ("en", "eu", "zh"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED)
+_support = Question(Vocabulary(("judgment", "claims"), ("en", "eu", "zh"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
+_parse = _support.vocabulary.parse
 
 _MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|[A-H][.)])\s+")
 _CLAIM = re.compile(
@@ -201,7 +203,7 @@ def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:
 
 def _of_sentences(text: str) -> Iterator[bool]:
     """Yield the check of each clause that judges a claim, in sentences about claims or the document."""
-    for read in _support.reads(sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text))):
+    for read in (_parse(each.text, each) for each in sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text))):
         if not _ABOUT.search(read.text):
             continue
         if (count := _COUNT.search(read.text)) and _COUNTED.search(read.text):
@@ -219,7 +221,8 @@ def _with_revision(found: list[tuple[int, bool]], lines: list[str]) -> list[bool
     checked = [check for _, check in found]
     first = found[0][0] if found else len(lines)
     later = range(first + 1, len(lines))
-    revised = next((at for at in later if any(map(_support.retracts, _support.reads(sentences(lines[at]))[:1]))), None)
+    retracts = _support.vocabulary.retracts
+    revised = next((at for at in later if any(retracts(_parse(each.text)) for each in sentences(lines[at])[:1])), None)
     if revised is None:
         return checked
     before = [check for index, check in found if index < revised]

@@ -40,9 +40,8 @@ _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
 _LONGEST_MESSAGE, _MOST_MESSAGE_LINES = 2_000, 8
 _OF_ERROR = {"error", "message", "code", "status", "type", "detail", "details", "param", "request_id", "object"}
-# characters of a line that says nothing if the prompt has it as a line, or anywhere
-_LINE_OF_PROMPT, _PART_OF_PROMPT = 8, 40
-_OPTION = re.compile(r"\W*[A-Za-z]\s?[.):：、]")
+# characters of a line that may be repeated from the prompt, and of one that says nothing although it stands alone
+_LINE_OF_PROMPT, _PARAGRAPH = 8, 120
 
 
 class Sentence(NamedTuple):
@@ -103,16 +102,27 @@ class ReplyText(str):
     @cached_property
     def sentences(self) -> list[Sentence]:
         """The plain sentences, without what is repeated of the prompt."""
-        text = self.text
-        if self.prompt and len(text) >= _LINE_OF_PROMPT:
-            kept = [line for line in text.split("\n") if not self._is_of_prompt(line.strip(" \t>*_#"))]
-            text = "\n".join(kept)
-        return sentences(text)
+        return sentences(_without_prompt(self.text, self.prompt))
 
-    def _is_of_prompt(self, line: str) -> bool:
-        if len(line) < _LINE_OF_PROMPT or line not in self.prompt or _OPTION.match(line):
-            return False
-        return len(line) >= _PART_OF_PROMPT or line in _lines(self.prompt)
+
+def _without_prompt(text: str, prompt: str) -> str:
+    """Return a text without what it repeats of a prompt: lines beside each other, a cue or a paragraph.
+
+    A single line may also choose what the prompt offers ("Entity error: one thing takes the place of another").
+    """
+    if not prompt:
+        return text
+    lines = [line for line in text.split("\n") if line.strip()]
+    plain = [line.strip(" \t>*_#") for line in lines]
+    repeated = [len(line) >= _LINE_OF_PROMPT and line in prompt for line in plain]
+    if not any(repeated):
+        return text
+    before, behind = [False, *repeated[:-1]], [*repeated[1:], False]
+    left_out = [
+        here and (above or below or len(line) >= _PARAGRAPH or line.endswith((":", "：")))
+        for line, above, here, below in zip(plain, before, repeated, behind, strict=True)
+    ]
+    return "\n".join(line for line, is_out in zip(lines, left_out, strict=True) if not is_out)
 
 
 @cache
@@ -138,11 +148,6 @@ def failure_of(reply: str) -> str:
             if isinstance(error, str | dict):
                 return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     return text if _failures().match(text) else ""
-
-
-@cache
-def _lines(prompt: str) -> frozenset[str]:
-    return frozenset(line.strip(" \t>*_#") for line in prompt.split("\n"))
 
 
 def ends(text: str) -> str:

@@ -22,12 +22,12 @@ from collections.abc import Callable, Iterable
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.lexicon import lexicon
 from halu_tasks.scorers.reading.pieces import Piece, bare, called_wrong, divided, quoted, right_part, wrong_part
-from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import NO, hallucinates_multilingual
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.records import data_of
 from halu_tasks.scorers.reading.reply import ends
 from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, SPACE, Line, Unit, sections_of, unwrapped
+from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.text.folding import fold
 from halu_tasks.text.spans import Text
 

@@ -11,10 +11,10 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import explanations, labels, published
 from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.reading.claims import checks, read_support
-from halu_tasks.scorers.reading.question import partly_declines
 from halu_tasks.scorers.reading.questions import error_type
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.reply import failure_of
+from halu_tasks.scorers.reading.steps import partly_declines
 from halu_tasks.scorers.reading.strings import quotations, replacements
 from halu_tasks.tasks import build, task_named
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from readers import rows
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.labels import LabelQuestion
 from halu_tasks.scorers.benchmarks.published import published_pick, published_true_false
+from halu_tasks.scorers.reading.own_labels import LabelQuestion
 from halu_tasks.scorers.reading.questions import (
     TYPES,
     choice,
@@ -20,7 +20,8 @@ from halu_tasks.scorers.reading.questions import (
     true_false_zh,
 )
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.types import TypeQuestion
+from halu_tasks.scorers.reading.steps import Question
+from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
 from halu_tasks.text.folding import fold
 
 Reader = Callable[[str], Answer[str]]
@@ -132,7 +133,7 @@ def test_folding_is_idempotent(text: str) -> None:
 
 
 def test_a_language_is_one_lexicon() -> None:
-    spanish = TypeQuestion(("types",), ("en", "es"), TYPES, yes="")
+    spanish = Question(Types(("types",), ("en", "es"), TYPES, yes=""), TYPE_STEPS)
     replies = [row for row in rows("halluverse25") if row["language"] == "es" and row["label"] in TYPES]
     assert len(replies) >= 10
     assert [spanish(row["reply"]).value for row in replies] == [row["label"] for row in replies]

@@ -1,0 +1,74 @@
+"""A sentence of a reply with the phrases of a lexicon in it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+from operator import attrgetter
+
+from halu_tasks.scorers.reading.clauses import Clause, clauses
+from halu_tasks.scorers.reading.lexicon import Token
+
+FILLERS = {
+    *("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question"),
+    *("retract", "strong", "modal", "copula"),
+}
+"""The kinds of tokens that add nothing to a label."""
+_START = attrgetter("start")
+_WORD = re.compile(r"\w")
+
+
+class ParsedSentence:
+    """A folded sentence, with its tokens and its clauses.
+
+    Args:
+        text: The sentence.
+        tokens: Its tokens, from left to right.
+        starts_line: Whether it begins a line of the reply.
+        is_item: Whether that is an item of a list.
+        line: The line that it stands on, as the model wrote it.
+    """
+
+    def __init__(
+        self, text: str, tokens: list[Token], *, starts_line: bool = True, is_item: bool = False, line: str = ""
+    ) -> None:
+        self.text, self.tokens = text, tokens
+        self.starts_line, self.is_item, self.line = starts_line, is_item, line
+
+    @cached_property
+    def clauses(self) -> list[Clause]:
+        """The clauses."""
+        return clauses(self.tokens, self.text)
+
+    @property
+    def asks(self) -> bool:
+        """Whether the sentence is a question."""
+        return self.text.endswith("?")
+
+    def beginning_a_line(self) -> ParsedSentence:
+        """Return the sentence as one that begins a line."""
+        return ParsedSentence(self.text, self.tokens, is_item=self.is_item, line=self.line)
+
+    def behind(self, place: int) -> Iterator[Token]:
+        """Yield the tokens from a place on."""
+        tokens = self.tokens
+        return map(tokens.__getitem__, range(bisect_left(tokens, place, key=_START), len(tokens)))
+
+    def next(self, place: int) -> str:
+        """Return the kind of the token directly behind a place; empty if there is none."""
+        token = next(self.behind(place), None)
+        return token.kind if token and token.start <= place + 2 else ""
+
+    def goes_on(self, start: int, end: int | None = None) -> bool:
+        """Return whether a part of the sentence says anything but words that add nothing."""
+        end = len(self.text) if end is None else end
+        position = start
+        for token in self.behind(start):
+            if token.start >= end:
+                break
+            if token.kind not in FILLERS or _WORD.search(self.text, position, token.start):
+                return True
+            position = token.end
+        return bool(_WORD.search(self.text, position, end))
