@@ -137,7 +137,8 @@ def _has_han(text: str) -> bool:
 def _alternatives(expressions: Iterable[str], begins: str) -> str:
     """Return an expression for the longest of several; those of one first letter are tried together."""
     groups: dict[str, list[str]] = {}
-    for expression in sorted(set(expressions), key=lambda expression: (-len(expression), expression)):
+    longest_first = sorted(set(expressions), key=lambda each: (-len(each.removesuffix(_WORD_END)), each))
+    for expression in longest_first:
         first = expression[0] if expression[0].isalnum() else ""
         groups.setdefault(first, []).append(expression[len(first) :])
     marks = groups.pop("", [])

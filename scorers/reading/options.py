@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from functools import wraps
+from functools import cached_property, wraps
 
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
@@ -25,17 +25,18 @@ from halu_tasks.scorers.reading.steps import (
 from halu_tasks.scorers.reading.vocabulary import UNDECIDED, Value, Vocabulary
 
 _BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
-_LETTER = re.compile(
-    r"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
+# a letter that is not an article; in small letters, behind "answer" or alone behind a colon
+_LETTER = (
+    r"(?<![A-Za-z\-])([{0}])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
     rf"(?! (?!(?:{_BEHIND})\b)[a-z])"
-    r"|(?<=\b[Aa]nswer )([A-Da-d])\b|(?<=\b[Oo]ption )([A-Da-d])\b"
-    r"|(?<=\b[A-C] and )([B-D])\b|(?<=\b[A-C] nor )([B-D])\b|(?<=\b[A-C] or )([B-D])\b"
+    r"|(?<=\b[Aa]nswer )([{0}{1}])\b|(?<=\b[Oo]ption )([{0}{1}])\b|(?<=[:：] )([{1}])(?=\W*\Z)"
+    r"|(?<=\b[{0}] and )([{0}])\b|(?<=\b[{0}] nor )([{0}])\b|(?<=\b[{0}] or )([{0}])\b"
 )
+_NAMED = re.compile(r"\bzq([a-z])\b")
 _ORDINALS = ("first", "second", "former", "latter", "third", "fourth", "1st", "2nd")
 _WORD = re.compile(r"\w")
 # "A is wrong, while B is right" concedes nothing
 _CONTRAST = re.compile(r"\b(?:while|whereas)\s*$")
-_ALONE = re.compile(r"\W*([a-dA-D])\W*")
 
 Places = list[tuple[int, str]]
 """Options, or how they are rated, each behind its place in the sentence."""
@@ -44,15 +45,24 @@ Places = list[tuple[int, str]]
 class Options(Vocabulary):
     """The words of a question whose labels are the letters of options, which a reply takes, rates or rules out."""
 
+    @cached_property
+    def _letters(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        upper = "".join(self.labels)
+        letter = _LETTER.replace("{0}", upper).replace("{1}", upper.lower())
+        return re.compile(rf"\W*([{upper}{upper.lower()}])\W*"), re.compile(letter)
+
     def prepare(self, text: str) -> str:
         """Return a sentence in which letters of options are words of their own ("zqa")."""
-        if alone := _ALONE.fullmatch(text):
+        only, letter = self._letters
+        if alone := only.fullmatch(text):
             return f"{text[: alone.start(1)]} zq{alone[1].lower()} {text[alone.end(1) :]}"
-        return _LETTER.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
+        return letter.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
 
     def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence."""
-        read = ParsedSentence(text, super().scan(text))
+        letters = [Token("label", found[1].upper(), *found.span()) for found in _NAMED.finditer(text)]
+        tokens = super().scan(text)
+        read = ParsedSentence(text, sorted([*tokens, *letters], key=lambda token: token.start) if letters else tokens)
         return [token for token in read.tokens if token.kind != "label" or not self._is_ordinal(read, token)]
 
     def _is_ordinal(self, read: ParsedSentence, label: Token) -> bool:
@@ -86,11 +96,19 @@ class Options(Vocabulary):
         return None
 
     def _of_option(self, read: ParsedSentence, token: Token, negated: bool) -> Value:
-        behind = list(itertools.islice(read.behind(token.end), 3))
+        behind = [other for other in itertools.islice(read.behind(token.end), 5)]
+        if read.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
+            behind = [other for other in behind if read.text[other.start] not in "()"]
+        behind = behind[:3]
         follows = behind[0].kind if behind and behind[0].start <= token.end + 3 else ""
         others = any(other.kind == "label" and other.label != token.label for other in behind)
+        if others and behind[1:] and behind[1].kind == "label" and read.text[behind[0].start] in "<>=":
+            # "[[B>A]]"
+            rated = {">": token.label, "<": behind[1].label}
+            return Value("label", rated.get(read.text[behind[0].start], UNDECIDED), behind[1].end)
         if others and follows in ("either", "comma", "both", "label"):
-            return Value("label", "" if follows == "comma" else UNDECIDED, token.end)
+            is_listed = follows != "comma" or (len(behind) > 2 and [behind[1].kind, behind[2].kind] == ["label", "comma"])
+            return Value("label", UNDECIDED if is_listed else "", token.end)
         if behind and behind[0].kind == "suppose":
             return Value("label", "", token.end)
         if negated:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from itertools import takewhile
 
+from halu_tasks.scorers.reading.clauses import Clause
 from halu_tasks.scorers.reading.languages import LANGUAGES
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.reply import sentences
@@ -90,6 +91,10 @@ class OwnLabels(Types):
     def begins(self, read: ParsedSentence, value: Value) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself: only a reason follows."""
         return read.next(value.end) == "because"
+
+    def judged(self, found: list[Clause]) -> str | None:
+        """Return None: a statement declares no label."""
+        return None
 
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         return Value("label", "" if negated or partly else token.label, token.end)

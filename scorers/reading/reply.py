@@ -33,6 +33,8 @@ _PLAIN = {
                "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
 }  # fmt: skip
 _DIGIT = re.compile(r"(?![0-9])\d")
+# "[[A>>B]]": the marks of tags are taken off
+_RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
 _TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
 _LIST_MARK = re.compile(r"[ \t]*(?:[-+•·–—>]+|\d{1,3}[.)])[ \t]+")
 _GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
@@ -102,7 +104,10 @@ class ReplyText(str):
     @cached_property
     def sentences(self) -> list[Sentence]:
         """The plain sentences, without what is repeated of the prompt."""
-        return sentences(_without_prompt(self.text, self.prompt))
+        text = self.text
+        if "\\n" in text and "\n" not in text.strip():
+            text = text.replace("\\n", "\n")  # line feeds as JSON writes them
+        return sentences(_without_prompt(text, self.prompt))
 
 
 def _without_prompt(text: str, prompt: str) -> str:
@@ -162,7 +167,8 @@ def sentences(text: str) -> list[Sentence]:
     """
     if _TICKED.search(text):
         text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
-    if "<" in text or ">" in text or "/" in text or "\\" in text:
+    if any(mark in text for mark in "<>/\\="):
+        text = _RATED.sub(r"\1 \2 \3", text)
         text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", _BOX.sub(" ", ends(text)))
         text = _TAG.sub(" ", text)
     else:

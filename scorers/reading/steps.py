@@ -357,6 +357,8 @@ def _is_supposed(read: ParsedSentence, marker: Token) -> bool:
     if marker is read.tokens[0] and "suppose" not in {token.kind for token in read.tokens}:
         return False
     before = [token for token in read.tokens if token.end <= marker.start]
+    if before and before[-1].kind == "bad" and before[-1].end + 1 == marker.start:
+        return True  # "Incorrect answer: B"
     openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}
     if "suppose" not in openers and _COLON_FOLLOWS.match(read.text, marker.end):
         return False
