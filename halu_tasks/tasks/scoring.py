@@ -105,11 +105,11 @@ class AnswerKeys(Keys):
             return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
-        from halu_tasks.scorers.reading.own_labels import LabelQuestion  # imports numpy, which listings avoid
+        from halu_tasks.scorers.reading.own_labels import question_of  # imports numpy, which listings avoid
 
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),
-            self.reading or LabelQuestion(tuple(self.labels), prompts),
+            self.reading or question_of(tuple(self.labels), prompts),
             self.labels if any(self.labels.values()) else {},
             target_varies=self.target_varies,
             explains=self.explains,

@@ -18,6 +18,7 @@ ASIDES = ("concede", "suppose", "consequence")
 _CUTS = ("stop", "turn", "bound", "conclude", "concede", "suppose", "because")
 _APART = re.compile(r"\s*(?:$|[.,:;!–—])")
 _WORD = re.compile(r"\w")
+_ALTERNATIVES = (["good", "either", "bad"], ["bad", "either", "good"])
 # "that it is not common in winter is false"
 _PREDICATE = re.compile(r"\w (?:is|are|was|were) $")
 
@@ -76,8 +77,16 @@ def stated(found: list[Clause]) -> list[Clause]:
     if found and found[-1].text.rstrip().endswith("?"):
         last = max((i for i, clause in enumerate(found) if clause.has("ask", "question")), default=len(found) - 1)
         found = found[last + 1 :]
-    sure = (clause for clause in found if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define"))
-    return [clause for clause in sure if not _asks(clause) and not declines(clause)]
+    sure = (clause for clause in found if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define", "announce", "report", "mention"))
+    return [clause for clause in sure if not (_asks(clause) or declines(clause) or _offers(clause))]
+
+
+def _offers(clause: Clause) -> bool:
+    """Return whether a clause names two opposite answers as alternatives ("Yes or No")."""
+    words = {"yes": "good", "no": "bad"}
+    named = [token for token in clause.tokens if clause.text[token.start : token.end] != "and"]
+    kinds = [words.get(token.kind, token.kind) for token in named]
+    return any(kinds[at : at + 3] in _ALTERNATIVES for at in range(len(kinds) - 2))
 
 
 def _asks(clause: Clause) -> bool:

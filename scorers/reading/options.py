@@ -96,7 +96,7 @@ class Options(Vocabulary):
         return None
 
     def _of_option(self, read: ParsedSentence, token: Token, negated: bool) -> Value:
-        behind = [other for other in itertools.islice(read.behind(token.end), 5)]
+        behind = [other for other in itertools.islice(read.behind(token.end), 8)]
         if read.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
             behind = [other for other in behind if read.text[other.start] not in "()"]
         behind = behind[:3]
@@ -107,8 +107,11 @@ class Options(Vocabulary):
             rated = {">": token.label, "<": behind[1].label}
             return Value("label", rated.get(read.text[behind[0].start], UNDECIDED), behind[1].end)
         if others and follows in ("either", "comma", "both", "label"):
-            is_listed = follows != "comma" or (len(behind) > 2 and [behind[1].kind, behind[2].kind] == ["label", "comma"])
-            return Value("label", UNDECIDED if is_listed else "", token.end)
+            is_list = follows == "comma" and behind[1].kind == "label"
+            is_list = is_list and (not read.goes_on(behind[1].end) or behind[2:] and behind[2].kind in ("comma", "either", "both"))
+            is_listed = follows != "comma" or is_list
+            alone = follows == "comma" and behind[1].kind == "label" and not negated  # "A, B is wrong"
+            return Value("label", UNDECIDED if is_listed else token.label if alone else "", token.end)
         if behind and behind[0].kind == "suppose":
             return Value("label", "", token.end)
         if negated:
@@ -153,7 +156,9 @@ class Options(Vocabulary):
         What follows the last marker of a verdict counts alone, if it rates any.
         """
         markers = [n for n, read in enumerate(found) if any(t.kind == "declare" and not t.label for t in read.tokens)]
-        ratings = (markers and self._rate(found[markers[-1] :])) or self._rate(found)
+        ratings = self._rate(found[markers[-1] :]) if markers else []
+        if all(kind == "wrong" for _, kind in ratings):
+            ratings = self._rate(found)
         if not ratings and len(found) == 1:
             named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
             return self._only(set(self.labels) & set(named))

@@ -10,12 +10,14 @@ from halu_tasks.scorers.reading.clauses import Clause
 from halu_tasks.scorers.reading.languages import LANGUAGES
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.reply import sentences
+from halu_tasks.scorers.reading.options import OPTION_STEPS, Options
 from halu_tasks.scorers.reading.sentence import ParsedSentence
 from halu_tasks.scorers.reading.steps import Question, inference, statement
 from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
-from halu_tasks.scorers.reading.vocabulary import Value
+from halu_tasks.scorers.reading.vocabulary import Value, Vocabulary
 from halu_tasks.text.folding import fold
 
+_LETTERS = ("AB", "ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDEFG", "ABCDEFGH", "ABCDEFGHI", "ABCDEFGHIJ")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # what a word of the same sentence does to a label ("supported, but not by the first source"), unless it belongs to a
 # reason, or another part of the sentence begins in between
@@ -24,6 +26,8 @@ _QUALIFIES = (
     *("turn", "except", "partly", "negate", "no", "cannot", "hedge", "suppose", "concede", "decline", "retract"),
     *("label", "either", "ask", "modal"),
 )
+_TAKES_BACK = ("turn", "except", "partly", "concede", "retract", "label", "either")
+_REASON = re.compile(r"\s*(?:[:(–—]|,? because\b)\s*\w")
 _PLACE = re.compile(r"\bzq(\d+)z\b")
 # words before a colon in a prompt, where the answer is to stand: at its end, before a gap, or in quotation marks
 _WORDS = r"([^\W\d_][^\n:：.?!¿¡;*{}<>\[\]\"“”„«»「」`]{1,58}?)[\s*]*[:：]"
@@ -52,9 +56,8 @@ class OwnLabels(Types):
         # in small letters, a letter may also be a word
         letters = "|".join(re.escape(label) for label in labels if len(label) == 1) or "(?!)"
         self._letters = re.compile(rf"(?<![\w'’-])(?:{letters})(?![\w'’-])")
-        named = (found[1] or found[2] for prompt in prompts for found in _CUE.finditer(prompt))
-        cues = sorted({cue for cue in named if not _PLACE.search(self.prepare(cue))}, key=lambda cue: (-len(cue), cue))
-        self._cues = re.compile("|".join(_word(_plain(cue)) for cue in cues) or "(?!)")
+        cues = [cue for cue in _cues(prompts) if not _PLACE.search(self.prepare(cue))]
+        self._cues = _any_cue(cues)
         self.form = f"a label alone or behind {' or '.join(f'“{cue}:”' for cue in cues or ['Answer'])}"
 
     def prepare(self, text: str) -> str:
@@ -68,9 +71,7 @@ class OwnLabels(Types):
     def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence, of which labels and cues are some."""
         labels = [Token("label", self.labels[int(found[1])], *found.span()) for found in _PLACE.finditer(text)]
-        cues = [Token("declare", "", *found.span()) for found in self._cues.finditer(text)]
-        others = [t for t in super().scan(text) if all(t.end <= cue.start or t.start >= cue.end for cue in cues)]
-        return sorted([*others, *labels, *cues], key=lambda token: token.start)
+        return sorted([*_with_cues(super().scan(text), text, self._cues), *labels], key=lambda token: token.start)
 
     @property
     def names_labels(self) -> bool:
@@ -84,13 +85,18 @@ class OwnLabels(Types):
             return value
         before = takewhile(lambda token: token.kind not in _BEGINS, (t for t in read.tokens[::-1] if t.end <= start))
         behind = takewhile(lambda token: token.kind != "because", read.behind(value.end))
-        said = {token.kind for token in behind} | {token.kind for token in before} - {"no"}
-        is_plain = self.ends_clause(read, value) and "?" not in read.text[value.end :] and not said & {*_QUALIFIES}
+        said = {token.kind for token in behind}
+        gives_reason = bool(_REASON.match(read.text, value.end))
+        if gives_reason:  # which may deny something else: "refuted (it was not 1932)"
+            said &= {*_TAKES_BACK}
+        said |= {token.kind for token in before} - {"no"}
+        ends = gives_reason or self.ends_clause(read, value)
+        is_plain = ends and "?" not in read.text[value.end :] and not said & {*_QUALIFIES}
         return value if is_plain else value._replace(label="")
 
     def begins(self, read: ParsedSentence, value: Value) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself: only a reason follows."""
-        return read.next(value.end) == "because"
+        return read.next(value.end) == "because" or bool(_REASON.match(read.text, value.end))
 
     def judged(self, found: list[Clause]) -> str | None:
         """Return None: a statement declares no label."""
@@ -108,8 +114,49 @@ class OwnLabels(Types):
         return str(member)
 
 
+class YesNo(Vocabulary):
+    """The words of a question of one's own that is answered by a yes or a no.
+
+    What it asks is not known, so only a yes or a no is read, and no statement.
+
+    Args:
+        yes: The label of a yes.
+        no: The label of a no.
+        prompts: The texts of the prompt, for its cues.
+    """
+
+    def __init__(self, yes: str, no: str, prompts: Iterable[str] = ()) -> None:
+        super().__init__(("labels", "declining"), ("en", "eu", *LANGUAGES[1:]), (yes, no), yes=yes)
+        self._cues = _any_cue(_cues(prompts))
+
+    def scan(self, text: str) -> list[Token]:
+        """Find the tokens of a folded sentence, of which cues are some."""
+        return _with_cues(super().scan(text), text, self._cues)
+
+    def begins(self, read: ParsedSentence, value: Value) -> bool:
+        """Return whether a yes or a no at the beginning of a sentence is the answer ("No, the year differs.")."""
+        return super().begins(read, value) and not read.asks
+
+
 LABEL_STEPS = tuple(step for step in TYPE_STEPS if step not in (statement, inference))
 """How one of a task's own labels is looked for: only a declared one is read."""
+
+
+def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Question:
+    """Return the question that is answered by one of a task's own labels.
+
+    A yes or a no, and the letters of options from A on, are read as what they are; other labels must be declared.
+
+    Args:
+        labels: The labels.
+        prompts: The texts of the prompt, for `OwnLabels`.
+    """
+    yes_no = {fold(label): label for label in labels}
+    if yes_no.keys() == {"yes", "no"}:
+        return Question(YesNo(yes_no["yes"], yes_no["no"], prompts), LABEL_STEPS)
+    if "".join(labels) in _LETTERS and len(labels[0]) == 1:
+        return Question(Options(("judgment", "options"), ("en", "zh"), labels, yes=""), OPTION_STEPS)
+    return LabelQuestion(labels, prompts)
 
 
 class LabelQuestion(Question):
@@ -123,6 +170,23 @@ class LabelQuestion(Question):
         vocabulary = OwnLabels(labels, prompts)
         super().__init__(vocabulary, LABEL_STEPS)
         self.form = vocabulary.form
+
+
+def _cues(prompts: Iterable[str]) -> list[str]:
+    """Return the words of prompts before a colon, where the answer is to stand, the longest first."""
+    named = {found[1] or found[2] for prompt in prompts for found in _CUE.finditer(prompt)}
+    return sorted(named, key=lambda cue: (-len(cue), cue))
+
+
+def _any_cue(cues: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(_word(_plain(cue)) for cue in cues) or "(?!)")
+
+
+def _with_cues(tokens: list[Token], text: str, cue: re.Pattern[str]) -> list[Token]:
+    """Return tokens with the cues of a text as markers in the place of what they overlap."""
+    cues = [Token("declare", "", *found.span()) for found in cue.finditer(text)]
+    others = [token for token in tokens if all(token.end <= each.start or token.start >= each.end for each in cues)]
+    return sorted([*others, *cues], key=lambda token: token.start) if cues else tokens
 
 
 def _plain(text: str) -> str:

@@ -23,6 +23,7 @@ from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Vocabular
 from halu_tasks.text.folding import fold
 
 _BETWEEN = {*FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no"}
+_LISTED = {*FILLERS, "label", "either", "both"}
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _TITLE = re.compile(r"\s?[:=]")
 # "whereas B is not, the final verdict is: A"
@@ -148,7 +149,7 @@ def marker(part: ReplyPart) -> Found | None:
     """The label behind the last marker of a verdict that has one ("Final verdict: False")."""
     for at, token in part.markers:
         if not token.label and (found := _behind_marker(part, at, token)):
-            return found
+            return Found(UNDECIDED, found.sentence) if _is_contradicted(part, at, token, found) else found
     return None
 
 
@@ -199,8 +200,14 @@ def bare_line(part: ReplyPart) -> Found | None:
     if not part.sentences:
         return None
     last, first = part.sentences[-1], part.sentences[0]
+    if last.is_item and first.is_item:
+        listed = {value.label for read in part.sentences if (value := part.vocabulary.whole_value(read))}
+        if len(listed) > 1:
+            return Found(UNDECIDED, last)
     for read in (last, first):
         value = part.vocabulary.whole_value(read)
+        if read is last and value and value.kind in ("yes", "no") and _answers_another(part):
+            continue
         if value and (len(part.sentences) == 1 or (value.kind != "surely" and not read.asks)):
             return Found(value.label, read)
     return None
@@ -210,6 +217,9 @@ def last_clause(part: ReplyPart) -> Found | None:
     """A last line that ends in the label ("…, hence True")."""
     if not part.sentences or (last := part.sentences[-1]).asks:
         return None
+    if (whole := part.vocabulary.value(last)) and whole.kind == "label" and whole.label == UNDECIDED:
+        says_more = any(token.kind not in _LISTED for token in last.tokens)
+        return None if says_more else Found(UNDECIDED, last)  # "A = B"
     values = (part.vocabulary.whole_value(last, start) for start in _parts(last))
     value = next(filter(None, values), None)
     return Found(value.label, last) if value else None
@@ -220,6 +230,8 @@ def last_word(part: ReplyPart) -> Found | None:
     last = part.sentences[-1] if part.sentences else None
     clause = last.clauses[-1] if last and not last.asks and last.clauses else None
     if last is None or clause is None or not clause.tokens or clause.opener in ASIDES:
+        return None
+    if _answers_another(part):
         return None
     *before, token = clause.tokens
     is_answer = token.kind in ("yes", "no") and token.label != "after" and not last.goes_on(token.end)
@@ -236,6 +248,8 @@ def first_word(part: ReplyPart) -> Found | None:
     value = part.vocabulary.value(first)
     if value is None or value.kind == "surely" or (value.kind == "yes" and _declined(part.sentences)):
         return None
+    if value.kind in ("good", "bad") and any(declines(clause) for clause in first.clauses if clause.end > value.end):
+        return Found(UNDECIDED, first)  # "Hallucination: unclear"
     begins = value.label not in NO_VALUE and first.starts_line and part.vocabulary.begins(first, value)
     return Found(value.label, first) if begins else None
 
@@ -320,6 +334,12 @@ def _of_topic(vocabulary: Vocabulary, read: ParsedSentence, colon: int) -> str |
     return vocabulary.of_good((True in said) == (value.kind in ("yes", "good")))
 
 
+def _answers_another(part: ReplyPart) -> bool:
+    """Return whether the last sentence answers a question of the reply's own that judges nothing."""
+    asked = part.sentences[-2] if len(part.sentences) > 1 and part.sentences[-2].asks else None
+    return asked is not None and not any(token.kind in ("good", "bad", "label") for token in asked.tokens)
+
+
 def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
     read, start = part.sentences[at], marker.end
     if not read.goes_on(start):
@@ -331,6 +351,21 @@ def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
     is_title = not marker.label and read.starts_line and _TITLE.match(read.text, marker.end)
     declined = is_title and any(declines(clause) for clause in read.clauses if clause.end > start)
     return Found(UNDECIDED, read) if declined else None
+
+
+def _is_contradicted(part: ReplyPart, at: int, marker: Token, found: Found) -> bool:
+    """Return whether the line above gives another label behind the same marker."""
+    if marker is not part.sentences[at].tokens[0]:
+        return False  # "On a second look, final verdict: …"
+    for above, token in part.markers:
+        if at - 2 <= above < at and not token.label and _word(part, above, token) == _word(part, at, marker):
+            other = _behind_marker(part, above, token)
+            return bool(other and other.label not in (*NO_VALUE, found.label))
+    return False
+
+
+def _word(part: ReplyPart, at: int, token: Token) -> str:
+    return part.sentences[at].text[token.start : token.end]
 
 
 def _stated_behind(vocabulary: Vocabulary, read: ParsedSentence, marker: Token) -> str | None:
@@ -357,6 +392,8 @@ def _is_supposed(read: ParsedSentence, marker: Token) -> bool:
     if marker is read.tokens[0] and "suppose" not in {token.kind for token in read.tokens}:
         return False
     before = [token for token in read.tokens if token.end <= marker.start]
+    if any(token.kind == "mention" for token in before):
+        return True  # "I was about to write …"
     if before and before[-1].kind == "bad" and before[-1].end + 1 == marker.start:
         return True  # "Incorrect answer: B"
     openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}

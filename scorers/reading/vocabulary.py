@@ -124,6 +124,8 @@ class Vocabulary:
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "partly":
                 partly = True
+            elif token.kind == "yes" and any(other.kind == "announce" for other in read.behind(token.end)):
+                return None  # "Sure, here is my answer."
             elif token.kind == "yes" and token.label == "surely":
                 fallback = Value("surely", self.yes, token.end)
             elif token.kind in _ANSWERS:
@@ -229,7 +231,8 @@ class Vocabulary:
             if number and found[number - 1].asks and (label := self.answered(found[number - 1], read)):
                 said.append((label, False))
                 continue
-            statement = judge(read.clauses)
+            is_cue = read.text.endswith(":") and any(token.kind == "ask" for token in read.tokens)
+            statement = None if is_cue else judge(read.clauses)
             if statement is None or (statement.good and read.is_item and not statement.concludes):
                 continue
             at_end = number < 2 or number >= len(found) - 2 or statement.concludes
