@@ -37,7 +37,7 @@ _NAMES = (
 )
 read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 """Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
-_support = Question(Vocabulary(("judgment", "claims"), ("en", "eu", "zh"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
+_support = Question(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
 _parse = _support.vocabulary.parse
 
 _MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|[A-H][.)])\s+")
@@ -60,6 +60,8 @@ _NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}
 _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
 _COUNTED = re.compile(r"\b(?:claims?|statements?|facts?|supported|verified)\b")
 _SUPPORTED = re.compile(r"\b(?:document|article|source|passage|supported|unsupported)\b", re.IGNORECASE)
+# "Supported: Perhaps", not "SUPPORTED: The mayor resigned"
+_UNKNOWN = re.compile(r"\s*\w+(?: \w+)?\W*")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _WHICH = re.compile(rf"\b(?:claim|statement) (\d{{1,3}})\b|\bthe ({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:all|both|every\w*|each|none|neither)\b", re.IGNORECASE)
@@ -147,10 +149,11 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
         if group and not _NOT_CHECKED.fullmatch(body):
             yield index, group == SUPPORTED
             continue
+        found = list(_named(body, following))
+        if not found and _UNKNOWN.fullmatch(body, _end_of_title(body)):
+            continue
         found = (
-            list(_named(body, following))
-            or list(_listed(body, below=below or is_claim))
-            or list(_alone(body, is_claim=is_claim, below=below))
+            found or list(_listed(body, below=below or is_claim)) or list(_alone(body, is_claim=is_claim, below=below))
         )
         if not found and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
             found = list(_of_sentences(body))[-1:]
@@ -158,6 +161,12 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
         below = not found
         if found and body.endswith((":", "：", "?")):
             last = index + 1  # the check was on the next line
+
+
+def _end_of_title(line: str) -> int:
+    """Return where the name of the check and its colon end that a line begins with; its length if it does not."""
+    places = read_support.name_places(line)[:1]
+    return next((end for start, end in places if start == 0 and line[end - 1] in ":：="), len(line))
 
 
 def _named(line: str, following: str) -> Iterator[bool]:

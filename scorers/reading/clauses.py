@@ -77,7 +77,11 @@ def stated(found: list[Clause]) -> list[Clause]:
     if found and found[-1].text.rstrip().endswith("?"):
         last = max((i for i, clause in enumerate(found) if clause.has("ask", "question")), default=len(found) - 1)
         found = found[last + 1 :]
-    sure = (clause for clause in found if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define", "announce", "report", "mention"))
+    sure = (
+        clause
+        for clause in found
+        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define", "announce", "report", "mention")
+    )
     return [clause for clause in sure if not (_asks(clause) or declines(clause) or _offers(clause))]
 
 

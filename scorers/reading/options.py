@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property, wraps
 
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated, words_between
@@ -96,7 +96,7 @@ class Options(Vocabulary):
         return None
 
     def _of_option(self, read: ParsedSentence, token: Token, negated: bool) -> Value:
-        behind = [other for other in itertools.islice(read.behind(token.end), 8)]
+        behind = list(itertools.islice(read.behind(token.end), 8))
         if read.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
             behind = [other for other in behind if read.text[other.start] not in "()"]
         behind = behind[:3]
@@ -108,7 +108,7 @@ class Options(Vocabulary):
             return Value("label", rated.get(read.text[behind[0].start], UNDECIDED), behind[1].end)
         if others and follows in ("either", "comma", "both", "label"):
             is_list = follows == "comma" and behind[1].kind == "label"
-            is_list = is_list and (not read.goes_on(behind[1].end) or behind[2:] and behind[2].kind in ("comma", "either", "both"))
+            is_list = is_list and (not read.goes_on(behind[1].end) or _joins(behind[2:3]))
             is_listed = follows != "comma" or is_list
             alone = follows == "comma" and behind[1].kind == "label" and not negated  # "A, B is wrong"
             return Value("label", UNDECIDED if is_listed else token.label if alone else "", token.end)
@@ -332,6 +332,10 @@ def _option_steps() -> Iterator[Step]:
 
 OPTION_STEPS = tuple(_option_steps())
 """How an option is looked for, in order."""
+
+
+def _joins(tokens: Iterable[Token]) -> bool:
+    return any(token.kind in ("comma", "either", "both") for token in tokens)
 
 
 def _negated(clause: Clause) -> set[int]:

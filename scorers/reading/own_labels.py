@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from itertools import takewhile
 
 from halu_tasks.scorers.reading.clauses import Clause
-from halu_tasks.scorers.reading.languages import LANGUAGES
 from halu_tasks.scorers.reading.lexicon import Token
-from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.options import OPTION_STEPS, Options
+from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.sentence import ParsedSentence
 from halu_tasks.scorers.reading.steps import Question, inference, statement
 from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
@@ -48,7 +47,7 @@ class OwnLabels(Types):
     """
 
     def __init__(self, labels: tuple[str, ...], prompts: Iterable[str] = ()) -> None:
-        super().__init__(("labels", "declining"), ("en", "eu", *LANGUAGES[1:]), labels, yes="")
+        super().__init__(("labels", "declining"), labels, yes="")
         plain = [_plain(label) for label in labels]
         self._places = {label: f" zq{place}z " for place, label in enumerate(plain)}
         words = sorted((label for label in plain if len(label) > 1), key=len, reverse=True)
@@ -126,7 +125,7 @@ class YesNo(Vocabulary):
     """
 
     def __init__(self, yes: str, no: str, prompts: Iterable[str] = ()) -> None:
-        super().__init__(("labels", "declining"), ("en", "eu", *LANGUAGES[1:]), (yes, no), yes=yes)
+        super().__init__(("labels", "declining"), (yes, no), yes=yes)
         self._cues = _any_cue(_cues(prompts))
 
     def scan(self, text: str) -> list[Token]:
@@ -155,7 +154,7 @@ def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Questio
     if yes_no.keys() == {"yes", "no"}:
         return Question(YesNo(yes_no["yes"], yes_no["no"], prompts), LABEL_STEPS)
     if "".join(labels) in _LETTERS and len(labels[0]) == 1:
-        return Question(Options(("judgment", "options"), ("en", "zh"), labels, yes=""), OPTION_STEPS)
+        return Question(Options(("judgment", "options"), labels, yes=""), OPTION_STEPS)
     return LabelQuestion(labels, prompts)
 
 

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.lexicon import lexicon
 from halu_tasks.scorers.reading.pieces import Piece, bare, called_wrong, divided, quoted, right_part, wrong_part
-from halu_tasks.scorers.reading.questions import NO, hallucinates_multilingual
+from halu_tasks.scorers.reading.questions import NO, hallucinates
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.records import data_of
 from halu_tasks.scorers.reading.reply import ends
@@ -248,7 +248,7 @@ def _says_none(text: str, unit: Unit) -> bool:
             return True
     about = {word.kind for word in words} & {"wrong", "sentence", "passage", "entity"}
     is_about_task = unit != "sentence" or len(text) < 40 or about
-    return bool(len(text) < _SHORT and is_about_task and hallucinates_multilingual(text).value == NO)
+    return bool(len(text) < _SHORT and is_about_task and hallucinates(text).value == NO)
 
 
 def _filled(lines: list[Line], expected: int) -> list[str]:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from halu_tasks.scorers.reading.clauses import Clause, judge, signs, stated
+from halu_tasks.scorers.reading.languages import LANGUAGES
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reply import Sentence
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
@@ -41,19 +42,18 @@ class Vocabulary:
 
     Args:
         names: The names of its lexicons.
-        languages: The languages of its lexicons.
         labels: The label of a text that is right, and that of one that is not.
         yes: The label that "yes" stands for.
     """
 
-    def __init__(self, names: Sequence[str], languages: Sequence[str], labels: tuple[str, ...], yes: str) -> None:
-        self.names, self.languages = names, languages
+    def __init__(self, names: Sequence[str], labels: tuple[str, ...], yes: str) -> None:
+        self.names = names
         self.labels, self.yes = labels, yes
 
     @cached_property
     def lexicon(self) -> Lexicon:
         """The phrases of the languages and those of the question in each of them."""
-        return lexicon(*self.languages, *(f"{name}.{language}" for name in self.names for language in self.languages))
+        return lexicon(*LANGUAGES, *(f"{name}.{language}" for name in self.names for language in LANGUAGES))
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
