@@ -42,7 +42,8 @@ class Answer(NamedTuple, Generic[T]):
         inferred: Whether the value is inferred from the reply's prose. A declared answer ("Final verdict: True") takes
             precedence over an inferred one, even if it comes later.
         step: The step of reading that found the value; empty if there is none.
-        line: The line of the reply that the value stands on; empty if it stands on none alone.
+        place: Where the line or sentence that it stands on is in the reply, as offsets in characters; None if it
+            stands on no one of them.
     """
 
     value: T | None
@@ -50,7 +51,7 @@ class Answer(NamedTuple, Generic[T]):
     abstained: bool = False
     inferred: bool = False
     step: str = ""
-    line: str = ""
+    place: tuple[int, int] | None = None
 
     @property
     def outcome(self) -> Outcome:

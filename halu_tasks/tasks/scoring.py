@@ -16,7 +16,7 @@ from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
-from halu_tasks.scorers.annotators import in_mode
+from halu_tasks.scorers.annotators import CLASS, in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
@@ -366,17 +366,21 @@ class Scoring(Keys):
         self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: tuple[str, ...]
     ) -> ScoredReply:
         """Score a reply; `questions` are those that a reply may continue with."""
-        item = in_mode(item, mode)
+        if CLASS in item.tags:
+            item = in_mode(item, mode)
+        text = ReplyText(reply.text, item.prompt)
         # in `paper` the authors read what servers write in the place of a reply
-        if failure := reply.failure or (failure_of(reply.text) if mode == "strict" else ""):
+        if failure := reply.failure or (failure_of(text) if mode == "strict" else ""):
             score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), failure)
             return replace(score, blank=False)
         if self.judge:
-            score = self._judged_score(mode, item, self.judged_text(mode, item, reply.text, questions), verdicts)
+            score = self._judged_score(mode, item, self.judged_text(mode, item, text, questions), verdicts)
         else:
-            score = self._read_score(mode, item, reply, questions)
+            score = self._read_score(mode, item, text, questions)
+            if reply.probability is not None:
+                score = with_probability(score, reply.probability)
         if mode == "strict":
-            return mark_empty(score, reply.text)
+            return mark_empty(score, text) if score.answer is None else score
         # in `paper` the authors tell neither these apart, nor empty replies from others
         outcome = _IN_PAPER.get(score.outcome, score.outcome)
         return replace(score, outcome=outcome, scoring=mode, blank=not reply.text.strip())
@@ -387,36 +391,34 @@ class Scoring(Keys):
         abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(strip_reasoning(text) or "")
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
-    def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> ScoredReply:
-        texts = [ReplyText(text, item.prompt) for text in self._readings(mode, reply.text, questions)]
-        return with_probability(
-            _first_read(self.scorers[mode].score(item, text, None) for text in texts), reply.probability
-        )
+    def _read_score(self, mode: str, item: Item, reply: ReplyText, questions: tuple[str, ...]) -> ScoredReply:
+        score = self.scorers[mode].score
+        if mode != "strict" or "\n" not in reply:
+            return score(item, reply, None)
+        return _first_read(score(item, text, None) for text in self._readings(reply, questions))
 
     def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
         assert self.read
-        return _first_read(map(self.read, self._readings("strict", reply, questions)))
+        return _first_read(map(self.read, self._readings(ReplyText(reply), questions)))
 
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
         if mode == "strict" and (answer := structured_answer(reply)):
             return answer
-        parts = self._readings(mode, reply, questions)
+        parts = self._readings(ReplyText(reply), questions) if mode == "strict" else (reply,)
         return next((text for text in parts if self.judge.questions(item, text, len(text))), reply)
 
-    def _readings(self, mode: str, reply: str, questions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the parts of a reply to read, in order, until one has an answer.
+    def _readings(self, reply: ReplyText, questions: tuple[str, ...]) -> tuple[ReplyText, ...]:
+        """Return the parts of a reply to read in `strict`, in order, until one has an answer.
 
-        In `strict` these are what precedes another question that the reply continues with, and the whole reply. A label
-        must be declared before that question, since a reply that weighs an answer may repeat the item before it
-        reaches its verdict. In `paper` it is always the whole reply.
+        These are what precedes another question that the reply continues with, and the whole reply. A label must be
+        declared before that question, since a reply that weighs an answer may repeat the item before it reaches its
+        verdict.
         """
-        if mode != "strict":
-            return (reply,)
         ends = next_question(questions).finditer(reply[:_LONGEST_TURN])
-        turns = (turn for end in ends if (turn := reply[: end.start()].rstrip()))
+        turns = (turn for end in ends if (turn := reply.until(end.start())))
         before = list(islice(turns, _MOST_TURNS))
         if self.read:
             return (next((text for text in before if self._declares_label(text)), reply),)

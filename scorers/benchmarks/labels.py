@@ -28,7 +28,6 @@ from halu_tasks.scorers.classification import (
     label_metric,
     macro_metric,
     pairs_of,
-    score_label,
 )
 from halu_tasks.scorers.columns import Column, Columns
 from halu_tasks.scorers.gold import TypeGold
@@ -37,7 +36,7 @@ from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
 from halu_tasks.scorers.reading.steps import partly_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
-from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.score import ScoredReply, score_label
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 from halu_tasks.text.folding import slug
 

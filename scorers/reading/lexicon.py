@@ -71,6 +71,17 @@ class Lexicon:
         self._kind = lru_cache(100_000)(self._find_kind)
         self._phrases = lru_cache(100_000)(self._find_phrases)
 
+    def literal(self, kind: str) -> list[str]:
+        """Return the phrases of a kind without a label that stand for nothing but themselves."""
+        return [
+            *(phrase for phrase, of in self._exact.items() if of == (kind, "")),
+            *(
+                phrase
+                for phrase, (begin, _, *of) in self._open.items()
+                if of == [kind, ""] and "*" not in phrase and "..." not in phrase and begin
+            ),
+        ]
+
     def _index(self, expressions: list[tuple[str, str, str]]) -> None:
         """Sort expressions by what they begin with, so that most words of a text only have to be looked up.
 

@@ -51,7 +51,7 @@ class OwnLabels(Types):
         plain = [_plain(label) for label in labels]
         self._places = {label: f" zq{place}z " for place, label in enumerate(plain)}
         words = sorted((label for label in plain if len(label) > 1), key=len, reverse=True)
-        self._words = re.compile("|".join(map(_word, words)) or "(?!)")
+        self._long = re.compile("|".join(map(_word, words)) or "(?!)")
         # in small letters, a letter may also be a word
         letters = "|".join(re.escape(label) for label in labels if len(label) == 1) or "(?!)"
         self._letters = re.compile(rf"(?<![\w'’-])(?:{letters})(?![\w'’-])")
@@ -65,7 +65,7 @@ class OwnLabels(Types):
         if len(alone) == 1 and (place := self._places.get(fold(alone))):
             return text.replace(alone, place)
         text = self._letters.sub(lambda match: self._places[fold(match[0])], text)
-        return self._words.sub(lambda match: self._places[match[0]], fold(text))
+        return self._long.sub(lambda match: self._places[match[0]], fold(text))
 
     def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence, of which labels and cues are some."""

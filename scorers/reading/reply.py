@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.lexicon import load
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import HINT, REACT, TOKEN, strip_reasoning
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
 _HEAD, _TAIL = 5_000, 20_000
@@ -80,6 +80,10 @@ class ReplyText(str):
         self.prompt = prompt
         return self
 
+    def until(self, end: int) -> ReplyText:
+        """Return the beginning of the reply up to an offset, without white space at its end."""
+        return ReplyText(self[:end].rstrip(), self.prompt)
+
     @cached_property
     def text(self) -> str:
         """The reply without reasoning; empty if that does not end."""
@@ -87,7 +91,8 @@ class ReplyText(str):
 
     @cached_property
     def _split(self) -> str | None:
-        return strip_reasoning(str(self))
+        may_reason = HINT.search(self.lower()) or TOKEN.match(self) or REACT[0].match(self)  # most have none
+        return strip_reasoning(self) if may_reason else str(self)
 
     @cached_property
     def missing(self) -> str:

@@ -30,7 +30,7 @@ _TITLE = re.compile(r"\s?[:=]")
 _COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")
 # no real reply has as many markers or second thoughts; the last ones are tried
 _MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
-_LONGEST_VALUE, _LONGEST_TOPIC = 100, 60
+_LONGEST_VALUE, _LONGEST_TOPIC, _LONGEST_FORM = 100, 60, 60
 
 
 class Found(NamedTuple):
@@ -46,13 +46,18 @@ class ReplyPart:
     Args:
         vocabulary: The words of the question.
         sentences: The sentences.
-        values: The JSON objects of the reply.
+        reply: The reply.
+        values: The JSON objects in it.
     """
 
     def __init__(
-        self, vocabulary: Vocabulary, sentences: list[ParsedSentence], values: Sequence[dict[str, object]] = ()
+        self,
+        vocabulary: Vocabulary,
+        sentences: list[ParsedSentence],
+        reply: str,
+        values: Sequence[dict[str, object]] = (),
     ) -> None:
-        self.vocabulary, self.sentences, self.values = vocabulary, sentences, values
+        self.vocabulary, self.sentences, self.reply, self.values = vocabulary, sentences, reply, values
 
     @cached_property
     def markers(self) -> list[tuple[int, Token]]:
@@ -96,25 +101,28 @@ class Question:
         reply = ReplyText(reply)
         if reply.missing:
             return Answer(None, reply.missing)
+        text = reply.text.strip()
+        if len(text) <= _LONGEST_FORM and (label := self.vocabulary.forms.get(text.strip("*_`\"' .!").lower())):
+            return Answer(label, step="form", place=(start := reply.find(text), start + len(text)))
         found = [self.vocabulary.parse(sentence.text, sentence) for sentence in reply.sentences]
         objects = [value.content for value in reply.values]
         another = next((at for at, read in enumerate(found) if at and read.text.startswith("question:")), 0)
         if another:  # a base model goes on with the next question
-            answer = self._read(found[:another], objects)
+            answer = self._read(found[:another], reply, objects)
             if (answer.value and not answer.inferred) or answer.abstained:
                 return answer
-        return self._read(found, objects)
+        return self._read(found, reply, objects)
 
-    def _read(self, found: list[ParsedSentence], objects: Sequence[dict[str, object]]) -> Answer[str]:
+    def _read(self, found: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         vocabulary = self.vocabulary
         retracts = [at for at, read in enumerate(found) if at and vocabulary.retracts(read)]
         for at in reversed(retracts[-_MOST_RETRACTIONS:]):
             begins = found[at].beginning_a_line()
-            answer = self._first(ReplyPart(vocabulary, [begins, *found[at + 1 :]]))
+            answer = self._first(ReplyPart(vocabulary, [begins, *found[at + 1 :]], reply))
             if answer.value:
                 return answer
-        answer = self._first(ReplyPart(vocabulary, found, objects))
+        answer = self._first(ReplyPart(vocabulary, found, reply, objects))
         # a longer reply that infers a label may also say what cannot be known
         where = found if answer.value is None else [found[0], found[-1]] if answer.inferred and found else []
         return Answer(None, "declines", abstained=True) if _declined(where) else answer
@@ -124,8 +132,10 @@ class Question:
             if (found := step(part)) and found.label:
                 if found.label == UNDECIDED:
                     break
-                line = found.sentence.line if found.sentence else ""
-                return Answer(found.label, inferred=step is inference, step=step.__name__, line=line)
+                line = found.sentence.line.strip() if found.sentence else ""
+                start = part.reply.find(line) if line else -1
+                place = None if start < 0 else (start, start + len(line))
+                return Answer(found.label, inferred=step is inference, step=step.__name__, place=place)
         return Answer(None, "no verdict")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -54,6 +54,18 @@ class Vocabulary:
     def lexicon(self) -> Lexicon:
         """The phrases of the languages and those of the question in each of them."""
         return lexicon(*LANGUAGES, *(f"{name}.{language}" for name in self.names for language in LANGUAGES))
+
+    @cached_property
+    def forms(self) -> dict[str, str]:
+        """The label of each reply that is a word for it, alone or behind a marker of a verdict and a colon."""
+        words = {word: label for word, label in self.words() if label not in NO_VALUE}
+        markers = {marker.rstrip(" :–=") for marker in self.lexicon.literal("declare")}
+        behind = {f"{marker}: {word}": label for marker in markers for word, label in words.items()}
+        return {**behind, **words}
+
+    def words(self) -> Iterator[tuple[str, str]]:
+        """Yield words that are a label each, in small letters."""
+        yield from ((label.lower(), label) for label in self.labels)
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""

@@ -61,7 +61,18 @@ def test_last_declared_verdict_wins(reply: str) -> None:
     for read, values in list(READERS.items())[:4]:
         for value in values:
             # right behind another one, it would contradict it
-            assert read(f"{reply}\n\nThe text was read.\n\nAll of it.\n\nFinal Verdict: {value}").value == value
+            assert (
+                read(f"{reply}\n\nThe text was read.\n\nAll of it.\n\nOnce more.\n\nFinal Verdict: {value}").value
+                == value
+            )
+
+
+@pytest.mark.parametrize("read", [read for read in READERS if isinstance(read, Question)])
+def test_short_forms_are_read_as_the_steps_read_them(read: Question) -> None:
+    for form, label in list(read.vocabulary.forms.items())[::7]:
+        if len(form) <= 60:
+            answer = read(f"\u200b{form}\u200b")  # invisible signs, which the forms do not have
+            assert (answer.value, answer.step != "form") == (label, True), form
 
 
 def test_two_verdicts_on_adjacent_lines_decide_nothing() -> None:
