@@ -309,8 +309,8 @@ def _unless_listed(step: Step) -> Step:
     def unless_listed(part: ReplyPart) -> Found | None:
         heads = set[str]()
         for read in part.sentences:
-            for index, token in enumerate(read.tokens):
-                begins = index == 0 and read.starts_line and not _WORD.search(read.text, 0, token.start)
+            for token in read.tokens:
+                begins = read.starts_line and not read.goes_on(0, token.start)
                 if token.kind == "label" and (begins or read.next(token.end) in ("stop", "good", "bad", "yes", "no")):
                     heads.add(token.label)
         return None if len(heads) > 1 else step(part)

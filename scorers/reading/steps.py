@@ -29,6 +29,7 @@ _TITLE = re.compile(r"\s?[:=]")
 # "whereas B is not, the final verdict is: A"
 _COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")
 # no real reply has as many markers or second thoughts; the last ones are tried
+_UNKNOWN, _MOST_UNKNOWN = re.compile(r"\w+"), 3
 _MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
 _LONGEST_VALUE, _LONGEST_TOPIC, _LONGEST_FORM = 100, 60, 60
 
@@ -288,8 +289,13 @@ def affirmed(vocabulary: Vocabulary, found: Sequence[ParsedSentence]) -> Found |
     kinds = (sign is not None for token, sign, _ in tokens if sign is not None or token.kind in ("label", "clue"))
     sign_first = next(kinds, False)
     marked: dict[str, tuple[bool, ParsedSentence]] = {}
-    label, before = "", None
+    label, before, end, of = "", None, 0, None
     for token, sign, read in tokens:
+        if of is not read:
+            of, end = read, 0
+        if len(_UNKNOWN.findall(read.text, end, token.start)) > _MOST_UNKNOWN:
+            label = ""  # the sentence is about something else
+        end = token.end
         is_label = token.kind == "label" or (token.kind == "clue" and token.label and not sign_first)
         if is_label:
             label = token.label
