@@ -1,8 +1,9 @@
 """One model that judges replies: any model that Inspect can call.
 
 Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
-prompt, so no question is asked twice: one that comes again before it is answered, in any process, waits for the same
-verdict. A question without a verdict counts as a failure; it is never cached and never becomes a score.
+prompt, so no question is asked twice: one that comes again before it is answered waits for the same verdict. Only
+processes that ask it at the same moment may each pay for it. A question without a verdict counts as a failure; it is
+never cached and never becomes a score.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema, get_model
@@ -99,6 +100,8 @@ class Judge:
         self._judging = judging
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
+        # the questions in flight, by key
+        self._asked = WeakValueDictionary[str, anyio.Lock]()
         self._longest = options.judge_max_characters
         self._answers = 0
         # each attempt is made, and paid for, here
@@ -178,7 +181,7 @@ class Judge:
         key = self._key(text)
         verdict = self._cached(key)
         if verdict is None:
-            async with self._store.asking(key):
+            async with self._asked.setdefault(key, anyio.Lock()):
                 verdict = self._cached(key) or self._failures.get(key) or await self._ask(text)
                 if verdict.label == FAILED:
                     self._failures[key] = verdict

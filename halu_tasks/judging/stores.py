@@ -1,8 +1,5 @@
 """What is paid for, in SQLite files that processes share: verdicts, and a limit on what judges cost.
 
-A question that a process is asking is waited for by all others. Each question has a byte in a file beside that of the
-verdicts, which the operating system locks for the process that asks, and frees when that has ended, however.
-
 The limit is not passed. Before an attempt, the most that it may cost is reserved; afterwards, what it cost is spent and
 the rest is free again. An attempt for which there is no room waits for those on their way. The reservation of a process
 that was killed stays, and counts as spent.
@@ -10,17 +7,14 @@ that was killed stays, and counts as spent.
 
 from __future__ import annotations
 
-import errno
 import logging
 import math
 import os
 import sqlite3
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, lockf
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,20 +35,10 @@ logger = logging.getLogger(__name__)
 _COSTS_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
 # input tokens that a provider may add to the bytes of a prompt and its schema
 _OVERHEAD = 64
-# seconds between two looks at whether calls on their way have made room, or answered; the latter become rarer
-_POLL, _LONGEST_POLL = 0.05, 1.0
+# seconds between two looks at whether calls on their way have made room
+_POLL = 0.05
 # seconds without any change of the file after which the processes of other reservations are taken to have ended
 _PATIENCE = 60.0
-
-
-@cache
-def _questions(path: str) -> tuple[int, dict[int, object]]:
-    """Return the file whose bytes stand for questions, and those of which this process is asking.
-
-    Locks on bytes belong to a process, which would lose them all if it closed the file, or opened it again and closed
-    that.
-    """
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666), {}
 
 
 class VerdictStore:
@@ -68,7 +52,6 @@ class VerdictStore:
         self._path, self._warned = path, False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file, self._asked = _questions(f"{path.resolve()}.asked")
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             # SQLite does not wait for other processes to change the journal mode
             with FileLock(f"{path}.lock"):
@@ -90,34 +73,6 @@ class VerdictStore:
         # a reply may contain lone surrogates, which SQLite cannot store
         reason = verdict.reason.encode("utf-8", "replace").decode()
         self._run("INSERT OR REPLACE INTO verdicts (key, label, reason) VALUES (?, ?, ?)", key, verdict.label, reason)
-
-    @asynccontextmanager
-    async def asking(self, key: str) -> AsyncIterator[None]:
-        """Hold a question while it is asked: wait as long as another judge or process asks the same."""
-        pause, place = _POLL, int(key[:15], 16)
-        while not self._take(place):
-            await anyio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_POLL)
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                lockf(self._file, LOCK_UN, 1, place)
-            del self._asked[place]
-
-    def _take(self, place: int) -> bool:
-        """Lock the byte of a question; return whether nobody else has it."""
-        mine = object()
-        if self._asked.setdefault(place, mine) is not mine:
-            return False
-        try:
-            lockf(self._file, LOCK_EX | LOCK_NB, 1, place)
-        except OSError as error:
-            # others are errors of a file system that has no locks, where other processes may ask the same
-            if error.errno in (errno.EACCES, errno.EAGAIN):
-                del self._asked[place]
-                return False
-        return True
 
     def _run(self, statement: str, *values: str) -> Any:
         """Execute a statement and return the first row; None if there is none, or if the file fails.
