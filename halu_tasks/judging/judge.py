@@ -158,9 +158,8 @@ class Judge:
             await gather(*(judge_next() for _ in range(min(CONNECTIONS, len(by_reply)))))
             return [found[place] for place in range(len(by_reply))]
         except BudgetError as error:
-            assert self.budget
             left, total = self._left(by_reply), sum(map(len, by_reply))
-            cost = self.budget.spent / max(self._answers, 1) * left
+            cost = self._mean_cost() * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
             raise BudgetError(
                 f"{error}; {left:,} of {total:,} questions are left for judge {self.name}{price}; verdicts are cached, "
@@ -171,6 +170,10 @@ class Judge:
         """Return how many different questions have no verdict yet."""
         keys = {self._key(self._judging.text(question)) for questions in by_reply for question in questions}
         return sum(self._cached(key) is None for key in keys)
+
+    def _mean_cost(self) -> float:
+        """Return what questions have cost so far, failed attempts included, for each answer; 0 before the first."""
+        return self.budget.spent / self._answers if self.budget and self._answers else 0.0
 
     async def _verdicts(self, questions: Sequence[Question]) -> list[Verdict]:
         return await gather(*map(self._verdict, questions))
@@ -274,7 +277,7 @@ class Judge:
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
         most = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
-        await self.budget.reserve(most)
+        await self.budget.admit(lambda: min(most, self._mean_cost() or most))
         cost = most
         try:
             output = await self._send(text, config)
@@ -285,7 +288,7 @@ class Judge:
             cost = 0.0 if status_of(error) else most
             raise
         finally:
-            self.budget.settle(most, cost)
+            self.budget.settle(cost)
 
     async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
         if self.server:
