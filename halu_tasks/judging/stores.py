@@ -124,7 +124,7 @@ class Budget:
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
-            # a write that waits for the disk holds up all calls, and a process that is killed loses nothing by not waiting
+            # a write that waits for the disk holds up all calls; without, a process that is killed loses nothing
             self._db.execute("PRAGMA synchronous=OFF")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from None
