@@ -47,12 +47,6 @@ return."""
 stand_in: ContextVar[Callable[..., ModelOutput] | None] = ContextVar("stand_in", default=None)
 """What answers in the place of all models, if anything: a plan, which counts what would be asked."""
 
-
-def yes() -> str:
-    """Return what a plan supposes in the place of a reply that is only read, not passed on."""
-    return "Yes"
-
-
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -178,8 +172,8 @@ async def ask(
         draw: A number that tells apart several replies drawn for the same prompt.
         tools: The tools that the model may call; the calls are not executed.
         tool_choice: Inspect's tool choice, such as `none` if the model may not call any more tools.
-        supposed: Returns the reply that a plan supposes, where it decides what else is asked, or `yes`; by default, it
-            is that of `halu/oracle`.
+        supposed: Returns the reply that a plan supposes, where it decides what else is asked; by default, it is that of
+            `halu/oracle`.
         config: The configuration of generation; that of the role's model takes precedence. By default, the model under
             test is called with the configuration of the run.
 

@@ -144,7 +144,7 @@ class FactoredVerifier:
         if how == "logprobs":
             return _by_tokens(await self._word_reply(fill(self._word, fields)))
         number, temperature = (self.samples, self.temperature) if how == "samples" else (1, 0.0)
-        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH, "supposed": asking.yes}
+        settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH}
         prompt = fill(self._after_examples if how == "reasoned_few_shot" else self._reasoned, fields)
         replies = await asking.draws(prompt, "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
@@ -152,7 +152,7 @@ class FactoredVerifier:
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
         """Generate a one-word reply with log-probabilities."""
-        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": asking.MOST_ALTERNATIVES, "supposed": asking.yes}
+        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": asking.MOST_ALTERNATIVES}
         return await asking.ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
     async def _gives_logprobs(self) -> bool:

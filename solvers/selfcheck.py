@@ -57,8 +57,8 @@ def selfcheck_prompt(
 
     async def check(sentence: str, passage: str) -> bool | None:
         question = fill(prompt, {"context": fence(passage), "sentence": fence(sentence)})
-        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 1024, "supposed": asking.yes}
-        return supported((await asking.ask(question, "checker", cache=cache, **settings)).completion).value
+        reply = await asking.ask(question, "checker", cache=cache, temperature=0.0, max_tokens=1024)
+        return supported(reply.completion).value
 
     async def compare(in_text: list[str], passages: list[str]) -> asking.MethodRecord:
         checks = await gather(*(gather(*(check(each, passage) for passage in passages)) for each in in_text))

@@ -213,7 +213,9 @@ class ScoringOptions:
         Gt(0),
         Lt(math.inf),
         "DOLLARS",
-        Help("the maximum cost of the judge in dollars; the run stops before it costs more"),
+        Help(
+            "what the judge may cost in dollars: the run stops before the next question; those in flight may exceed it"
+        ),
     ] = None
     judge_price: Annotated[
         Annotated[str, Predicate(_is_price)] | None,

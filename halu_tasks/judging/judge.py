@@ -1,8 +1,9 @@
 """One model that judges replies: any model that Inspect can call.
 
 Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
-prompt, so no question is asked twice: one that comes again before it is answered, in any process, waits for the same
-verdict. A question without a verdict counts as a failure; it is never cached and never becomes a score.
+prompt, so no question is asked twice: one that comes again before it is answered waits for the same verdict. Only
+processes that ask it at the same moment may each pay for it. A question without a verdict counts as a failure; it is
+never cached and never becomes a score.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema, get_model
@@ -99,6 +100,8 @@ class Judge:
         self._judging = judging
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
+        # the questions in flight, by key
+        self._asked = WeakValueDictionary[str, anyio.Lock]()
         self._longest = options.judge_max_characters
         self._answers = 0
         # each attempt is made, and paid for, here
@@ -155,9 +158,8 @@ class Judge:
             await gather(*(judge_next() for _ in range(min(CONNECTIONS, len(by_reply)))))
             return [found[place] for place in range(len(by_reply))]
         except BudgetError as error:
-            assert self.budget
             left, total = self._left(by_reply), sum(map(len, by_reply))
-            cost = self.budget.spent / max(self._answers, 1) * left
+            cost = self._mean_cost() * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
             raise BudgetError(
                 f"{error}; {left:,} of {total:,} questions are left for judge {self.name}{price}; verdicts are cached, "
@@ -169,6 +171,10 @@ class Judge:
         keys = {self._key(self._judging.text(question)) for questions in by_reply for question in questions}
         return sum(self._cached(key) is None for key in keys)
 
+    def _mean_cost(self) -> float:
+        """Return what questions have cost so far, failed attempts included, for each answer; 0 before the first."""
+        return self.budget.spent / self._answers if self.budget and self._answers else 0.0
+
     async def _verdicts(self, questions: Sequence[Question]) -> list[Verdict]:
         return await gather(*map(self._verdict, questions))
 
@@ -178,7 +184,7 @@ class Judge:
         key = self._key(text)
         verdict = self._cached(key)
         if verdict is None:
-            async with self._store.asking(key):
+            async with self._asked.setdefault(key, anyio.Lock()):
                 verdict = self._cached(key) or self._failures.get(key) or await self._ask(text)
                 if verdict.label == FAILED:
                     self._failures[key] = verdict
@@ -271,7 +277,7 @@ class Judge:
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
         most = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
-        await self.budget.reserve(most)
+        await self.budget.admit(lambda: min(most, self._mean_cost() or most))
         cost = most
         try:
             output = await self._send(text, config)
@@ -282,7 +288,7 @@ class Judge:
             cost = 0.0 if status_of(error) else most
             raise
         finally:
-            self.budget.settle(most, cost)
+            self.budget.settle(cost)
 
     async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
         if self.server:

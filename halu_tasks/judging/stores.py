@@ -1,26 +1,19 @@
 """What is paid for, in SQLite files that processes share: verdicts, and a limit on what judges cost.
 
-A question that a process is asking is waited for by all others. Each question has a byte in a file beside that of the
-verdicts, which the operating system locks for the process that asks, and frees when that has ended, however.
-
-The limit is not passed. Before an attempt, the most that it may cost is reserved; afterwards, what it cost is spent and
-the rest is free again. An attempt for which there is no room waits for those on their way. The reservation of a process
-that was killed stays, and counts as spent.
+A call is made if what all processes have spent, and what the calls in flight of this one are expected to cost, leave
+room for it; otherwise, it waits for those in flight. The limit is exceeded by what calls in flight cost more than
+expected, and by those that other processes have in flight at that moment.
 """
 
 from __future__ import annotations
 
-import errno
 import logging
 import math
 import os
 import sqlite3
-import time
 import uuid
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, lockf
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,20 +34,6 @@ logger = logging.getLogger(__name__)
 _COSTS_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
 # input tokens that a provider may add to the bytes of a prompt and its schema
 _OVERHEAD = 64
-# seconds between two looks at whether calls on their way have made room, or answered; the latter become rarer
-_POLL, _LONGEST_POLL = 0.05, 1.0
-# seconds without any change of the file after which the processes of other reservations are taken to have ended
-_PATIENCE = 60.0
-
-
-@cache
-def _questions(path: str) -> tuple[int, dict[int, object]]:
-    """Return the file whose bytes stand for questions, and those of which this process is asking.
-
-    Locks on bytes belong to a process, which would lose them all if it closed the file, or opened it again and closed
-    that.
-    """
-    return os.open(path, os.O_RDWR | os.O_CREAT, 0o666), {}
 
 
 class VerdictStore:
@@ -68,7 +47,6 @@ class VerdictStore:
         self._path, self._warned = path, False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file, self._asked = _questions(f"{path.resolve()}.asked")
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             # SQLite does not wait for other processes to change the journal mode
             with FileLock(f"{path}.lock"):
@@ -90,34 +68,6 @@ class VerdictStore:
         # a reply may contain lone surrogates, which SQLite cannot store
         reason = verdict.reason.encode("utf-8", "replace").decode()
         self._run("INSERT OR REPLACE INTO verdicts (key, label, reason) VALUES (?, ?, ?)", key, verdict.label, reason)
-
-    @asynccontextmanager
-    async def asking(self, key: str) -> AsyncIterator[None]:
-        """Hold a question while it is asked: wait as long as another judge or process asks the same."""
-        pause, place = _POLL, int(key[:15], 16)
-        while not self._take(place):
-            await anyio.sleep(pause)
-            pause = min(2 * pause, _LONGEST_POLL)
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                lockf(self._file, LOCK_UN, 1, place)
-            del self._asked[place]
-
-    def _take(self, place: int) -> bool:
-        """Lock the byte of a question; return whether nobody else has it."""
-        mine = object()
-        if self._asked.setdefault(place, mine) is not mine:
-            return False
-        try:
-            lockf(self._file, LOCK_EX | LOCK_NB, 1, place)
-        except OSError as error:
-            # others are errors of a file system that has no locks, where other processes may ask the same
-            if error.errno in (errno.EACCES, errno.EAGAIN):
-                del self._asked[place]
-                return False
-        return True
 
     def _run(self, statement: str, *values: str) -> Any:
         """Execute a statement and return the first row; None if there is none, or if the file fails.
@@ -148,11 +98,11 @@ def _if_damaged(path: Path, error: Exception) -> str:
 class Budget:
     """Dollars that calls may cost.
 
-    The file has a row for each budget of a process, and no write-ahead log, which machines that share a folder could
-    not use.
+    The file has a row for each budget of a process, so that what a process has recorded stays if it is killed, and no
+    write-ahead log, which machines that share a folder could not use.
 
     Args:
-        limit: The most that all calls may cost, in dollars.
+        limit: What all calls together may cost, in dollars.
         price: What tokens cost.
         path: The file in which costs are recorded; None for a budget of this object alone.
 
@@ -161,24 +111,25 @@ class Budget:
         calls: The number of these calls.
 
     Raises:
-        BudgetError: The file cannot be opened.
+        BudgetError: The file cannot be opened or written.
     """
 
     def __init__(self, limit: float, price: Price, path: Path | None = None) -> None:
         self.limit, self.spent, self.calls = limit, 0.0, 0
         self._price, self._path, self._owner = price, path, uuid.uuid4().hex
-        self._open: list[float] = []
-        self._over = False
-        # waiting calls get room in the order in which they came
-        self._line = anyio.Lock()
+        self._in_flight, self._over = 0, False
+        # calls begin in the order in which they came
+        self._line, self._settled = anyio.Lock(), anyio.Event()
         try:
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
+            # a write that waits for the disk holds up all calls; without, a process that is killed loses nothing
+            self._db.execute("PRAGMA synchronous=OFF")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from None
         with self._transaction() as db:
-            db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL, reserved REAL)")
+            db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL)")
 
     def most(self, prompt: str, max_tokens: int) -> float:
         """Return the most that one attempt to answer a prompt can cost: a token is at least one byte."""
@@ -197,70 +148,49 @@ class Budget:
         read, written = [count or 0 for count in counts], usage.output_tokens
         return most if min(*read, written) < 0 else self._price.of(sum(read), written)
 
-    async def reserve(self, most: float) -> None:
-        """Reserve an amount for a call once there is room for it.
+    async def admit(self, expected: Callable[[], float]) -> None:
+        """Wait until there is room for a call.
 
         Args:
-            most: The most that the call can cost.
+            expected: Returns what a call is expected to cost, by what is known so far.
 
         Raises:
-            BudgetError: There is no room and no call on its way, or the file cannot be written.
+            BudgetError: There is no room and no call in flight, or the file cannot be written.
         """
         async with self._line:
-            before, since = None, 0.0
             while not self._over:
-                with self._transaction() as db:
-                    costs = spent, reserved, others = self._costs(db)
-                    if has_room := spent + reserved + most <= self.limit:
-                        self._record(db, [*self._open, most])
-                if has_room:
-                    self._open.append(most)
+                if self._record() + (self._in_flight + 1) * expected() <= self.limit:
+                    self._in_flight += 1
                     return
-                if costs != before:
-                    before, since = costs, time.monotonic()
-                waits_for_others = others and time.monotonic() - since < _PATIENCE
-                # no later call gets through, however small, so that none is on its way when the run stops
-                self._over = not self._open and not waits_for_others
+                # no later call is made, however cheap, so that none is in flight when the run stops
+                self._over = not self._in_flight
                 if not self._over:
-                    await anyio.sleep(_POLL)
-            spent, reserved, _ = self.costs()
-            lost = f" ({dollars(reserved)} of it for questions that were interrupted)" if reserved else ""
+                    self._settled = anyio.Event()
+                    await self._settled.wait()
             raise BudgetError(
-                f"judging stopped before it could cost more than judge_max_cost: spent {dollars(spent + reserved)} of "
-                f"{dollars(self.limit)}{lost}, and the reserve for the next question is {dollars(most)} (one token per "
-                "byte, the longest reply)"
+                f"judging stopped at judge_max_cost: spent {dollars(self._record())} of {dollars(self.limit)}, and the "
+                f"next question is expected to cost {dollars(expected())}"
             )
 
-    def settle(self, most: float, cost: float) -> None:
-        """Replace the reservation of a call by what it cost.
+    def settle(self, cost: float) -> None:
+        """Record what an admitted call cost.
 
-        If the file cannot be written, a warning is logged, and the reservation stays there.
+        If the file cannot be written, a warning is logged; the next call is then an error if it still cannot.
         """
-        self._open.remove(most)
+        self._in_flight -= 1
         self.spent += cost
         self.calls += 1
+        self._settled.set()
         try:
-            with self._transaction() as db:
-                self._record(db, self._open)
+            self._record()
         except BudgetError as error:
-            logger.warning("%s; the most that a call of the judge can cost counts as spent", error)
+            logger.warning("%s", error)
 
-    def costs(self) -> tuple[float, float, float]:
-        """Return the dollars that are spent, those that are reserved, and those that others have reserved.
-
-        Raises:
-            BudgetError: The file cannot be read.
-        """
+    def _record(self) -> float:
+        """Record what this object has spent, and return what all have."""
         with self._transaction() as db:
-            return self._costs(db)
-
-    def _costs(self, db: sqlite3.Connection) -> tuple[float, float, float]:
-        sql = "SELECT total(spent), total(reserved), total(reserved * (owner <> ?)) FROM costs"
-        spent, reserved, others = db.execute(sql, (self._owner,)).fetchone()
-        return spent, reserved, others
-
-    def _record(self, db: sqlite3.Connection, reserved: Sequence[float]) -> None:
-        db.execute("INSERT OR REPLACE INTO costs VALUES (?, ?, ?)", (self._owner, self.spent, math.fsum(reserved)))
+            db.execute("INSERT OR REPLACE INTO costs (owner, spent) VALUES (?, ?)", (self._owner, self.spent))
+            return float(db.execute("SELECT total(spent) FROM costs").fetchone()[0])
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:

@@ -34,7 +34,7 @@ from halu_tasks.replies import embedded
 from halu_tasks.runs.command import flags
 from halu_tasks.runs.run import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
-from halu_tasks.solvers.asking import MethodRecord, chat_messages, stand_in, yes
+from halu_tasks.solvers.asking import MethodRecord, chat_messages, stand_in
 from halu_tasks.solvers.methods import method_named
 from halu_tasks.tasks import Evaluation, Task, build
 
@@ -279,7 +279,7 @@ class _Counter:
         call = short_hash(asked, text, items, config, draw if draw[1] else len(self._known))
         if tools:
             self._ways[asked] = "at least"
-        if supposed not in (None, yes):
+        if supposed:
             self._usual = "about"
         elif draw[1] and self._usual == "exactly":
             self._usual = "at most"
@@ -287,7 +287,7 @@ class _Counter:
             self._count(asked, text, longest)
         self._known.add(call)
         reply = (supposed() if supposed else "") or self._reply
-        return ModelOutput.from_content("none", reply if supposed is yes else _filled(reply, longest, call))
+        return ModelOutput.from_content("none", _filled(reply, longest, call))
 
     def _judge(self, item: Item, replies: Sequence[str]) -> None:
         """Count the questions about the replies to an item."""

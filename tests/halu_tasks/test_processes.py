@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
 import numpy as np
 import pytest
 from common import Patch
@@ -18,13 +17,12 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_files, atomic_folder, atomic_path
 from halu_tasks.core.processes import guard
 from halu_tasks.executors.slurm import main as run_slurm_task
-from halu_tasks.judging.stores import VerdictStore
 from halu_tasks.knowledge import open_knowledge
 
 IMPORTS = (
     "import os, signal, sys, anyio; from pathlib import Path\n"
     "from halu_tasks.core.files import atomic_files, atomic_folder, atomic_path\n"
-    "from halu_tasks.core.processes import guard\nfrom halu_tasks.judging.stores import VerdictStore\n"
+    "from halu_tasks.core.processes import guard\n"
     "here = Path(sys.argv[1])\ndef die(*args): os.kill(os.getpid(), signal.SIGKILL)\n"
 )
 
@@ -141,34 +139,6 @@ def test_a_lock_names_its_holder_and_ends_with_it(tmp_path: Path) -> None:
     holder.communicate()
     with guard(tmp_path), pytest.raises(DataError, match=f"process {os.getpid()} on"), guard(tmp_path):
         pass
-
-
-def test_a_question_is_waited_for_until_the_process_that_asks_it_has_ended(tmp_path: Path) -> None:
-    program = (
-        "async def ask():\n"
-        "    async with VerdictStore(here / 'v').asking('a' * 64): print('asked', flush=True); sys.stdin.read()\n"
-        "anyio.run(ask)"
-    )
-    other = start(tmp_path, program)
-    assert other.stdout and other.stdout.readline() == "asked\n"
-    order: list[str] = []
-
-    async def ask(store: VerdictStore, key: str) -> None:
-        async with store.asking(key):
-            order.append(key[0])
-            await anyio.sleep(0)
-
-    async def run() -> None:
-        async with anyio.create_task_group() as group:
-            for store in (VerdictStore(tmp_path / "v"), VerdictStore(tmp_path / "v")):
-                group.start_soon(ask, store, "a" * 64)
-            # others are asked meanwhile
-            await ask(store, "b" * 64)
-            other.kill()
-
-    anyio.run(run)
-    other.communicate()
-    assert order == ["b", "a", "a"]
 
 
 # --- what is read from folders ----------------------------------------------------------------------

@@ -132,10 +132,13 @@ def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path) -
     )
     judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-price", "2.50/10"]
     command = several(tmp_path / "out", "cfaith_gen", *judge, "--executor-tasks", "2", "--judge-max-cost")
-    for _ in range(2):
-        models = printed_by([*command, "0.14"], tmp_path, 3)
-        assert len(ITEMS) < questions(server) and questions(server) * COST <= 0.14
-    assert any("judging stopped before it could cost more" in one["message"] for one in models.values())
+    models = printed_by([*command, "0.14"], tmp_path, 3)
+    # what one process has in flight may exceed the limit for the other
+    paid = questions(server)
+    assert len(ITEMS) < paid < 3 * len(ITEMS) and paid * COST <= 0.14 + 8 * COST
+    printed_by([*command, "0.14"], tmp_path, 3)
+    assert questions(server) == paid
+    assert any("judging stopped at judge_max_cost" in one["message"] for one in models.values())
     models = printed_by([*command, "1"], tmp_path, 0)
     assert questions(server) == 3 * len(ITEMS)
     assert all(one["done"] == ["cfaith_gen"] for one in models.values())
