@@ -137,8 +137,8 @@ class Options(Vocabulary):
 
     def rated_right(self, read: ParsedSentence, value: Value) -> Token | None:
         """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in read.behind(value.end) if token.kind in ("good", "stop")), None)
-        is_rated = good and good.kind == "good" and not read.goes_on(value.end, good.start)
+        good = next((token for token in read.behind(value.end) if token.kind in ("good", "better", "stop")), None)
+        is_rated = good and good.kind != "stop" and not read.goes_on(value.end, good.start)
         return good if is_rated else None
 
     def ends_clause(self, read: ParsedSentence, value: Value) -> bool:
@@ -289,9 +289,20 @@ def called_right(part: ReplyPart) -> Found | None:
         is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
         value = None if is_aside else vocabulary.value(read)
         good = vocabulary.rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
-        if value and good and not read.goes_on(good.end):
+        if value and good and (not read.goes_on(good.end) or _only_praises(read, good)):
             return Found(value.label, read)
     return None
+
+
+def _only_praises(read: ParsedSentence, good: Token) -> bool:
+    """Return whether nothing but that the option is right, or better, and a reason follows."""
+    behind = itertools.takewhile(lambda token: token.kind != "because", read.behind(good.end))
+    end = good.end
+    for token in behind:
+        if token.kind not in ("comma", "good", "better") or _WORD.search(read.text, end, token.start):
+            return False
+        end = token.end
+    return not _WORD.search(read.text, end, end + 1)
 
 
 def _outside_tables(part: ReplyPart) -> Found | None:
