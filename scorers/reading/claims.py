@@ -230,8 +230,10 @@ def _with_revision(found: list[tuple[int, bool]], lines: list[str]) -> list[bool
     checked = [check for _, check in found]
     first = found[0][0] if found else len(lines)
     later = range(first + 1, len(lines))
-    retracts = _support.vocabulary.retracts
-    revised = next((at for at in later if any(retracts(_parse(each.text)) for each in sentences(lines[at])[:1])), None)
+    retraction = _support.vocabulary.retraction
+    revised = next(
+        (at for at in later if any(retraction(_parse(each.text)) for each in sentences(lines[at])[:1])), None
+    )
     if revised is None:
         return checked
     before = [check for index, check in found if index < revised]

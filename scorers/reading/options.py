@@ -29,7 +29,8 @@ _BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
 _LETTER = (
     r"(?<![A-Za-z\-])([{0}])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
     rf"(?! (?!(?:{_BEHIND})\b)[a-z])"
-    r"|(?<=\b[Aa]nswer )([{0}{1}])\b|(?<=\b[Oo]ption )([{0}{1}])\b|(?<=[:：] )([{1}])(?=\W*\Z)"
+    r"|(?<=\b[Aa]nswer )([{0}{1}])\b|(?<=\b[Oo]ption )([{0}{1}])\b"
+    r"|(?<=[:：] )([{1}])(?=\W*\Z)|(?<=\bis )([{2}])(?=\W*\Z)"
     r"|(?<=\b[{0}] and )([{0}])\b|(?<=\b[{0}] nor )([{0}])\b|(?<=\b[{0}] or )([{0}])\b"
 )
 _NAMED = re.compile(r"\bzq([a-z])\b")
@@ -49,6 +50,7 @@ class Options(Vocabulary):
     def _letters(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         upper = "".join(self.labels)
         letter = _LETTER.replace("{0}", upper).replace("{1}", upper.lower())
+        letter = letter.replace("{2}", upper.lower().replace("a", ""))  # "the answer is a" may break off
         return re.compile(rf"\W*([{upper}{upper.lower()}])\W*"), re.compile(letter)
 
     def prepare(self, text: str) -> str:

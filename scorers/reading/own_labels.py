@@ -128,6 +128,8 @@ class YesNo(Vocabulary):
         super().__init__(("labels", "declining"), (yes, no), yes=yes)
         self._cues = _any_cue(_cues(prompts))
 
+    judges = False
+
     def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence, of which cues are some."""
         return _with_cues(super().scan(text), text, self._cues)

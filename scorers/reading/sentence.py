@@ -47,8 +47,12 @@ class ParsedSentence:
         """Whether the sentence is a question."""
         return self.text.endswith("?")
 
-    def beginning_a_line(self) -> ParsedSentence:
-        """Return the sentence as one that begins a line."""
+    def behind_retraction(self, token: Token) -> ParsedSentence:
+        """Return the sentence as one that begins a line, without what stands before the words of a retraction."""
+        if token.label:
+            tokens = [other._replace(start=other.start - token.end, end=other.end - token.end) for other in self.tokens]
+            behind = [other for other in tokens if other.start >= 0]
+            return ParsedSentence(self.text[token.end :], behind, is_item=self.is_item, line=self.line)
         return ParsedSentence(self.text, self.tokens, is_item=self.is_item, line=self.line)
 
     def behind(self, place: int) -> Iterator[Token]:

@@ -117,9 +117,9 @@ class Question:
     def _read(self, found: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         vocabulary = self.vocabulary
-        retracts = [at for at, read in enumerate(found) if at and vocabulary.retracts(read)]
-        for at in reversed(retracts[-_MOST_RETRACTIONS:]):
-            begins = found[at].beginning_a_line()
+        taken_back = [(at, token) for at, read in enumerate(found) if at and (token := vocabulary.retraction(read))]
+        for at, token in reversed(taken_back[-_MOST_RETRACTIONS:]):
+            begins = found[at].behind_retraction(token)
             answer = self._first(ReplyPart(vocabulary, [begins, *found[at + 1 :]], reply))
             if answer.value:
                 return answer
@@ -328,7 +328,8 @@ def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
         decided = value and value.label != UNDECIDED and not read.goes_on(value.end)
         label = _of_topic(vocabulary, read, colon) or (value.label if value and decided else None)
         kinds = {token.kind for token in read.tokens if token.start < colon}
-        if label and kinds & {"declare", "field", "good", "bad", "whole"}:
+        is_flag = isinstance(member, bool) and not vocabulary.judges
+        if label and (is_flag or kinds & {"declare", "field", "good", "bad", "whole"}):
             named = label
         elif label:
             others.append(label)

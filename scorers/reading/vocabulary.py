@@ -67,6 +67,9 @@ class Vocabulary:
         """Yield words that are a label each, in small letters."""
         yield from ((label.lower(), label) for label in self.labels)
 
+    judges = True
+    """Whether what it asks is whether a text is right, so that words of judgment say something."""
+
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
         return text
@@ -92,17 +95,18 @@ class Vocabulary:
         """Return what a member of a JSON object says in words."""
         return _AS_WORDS.get(str(member), str(member))
 
-    def retracts(self, read: ParsedSentence) -> bool:
-        """Return whether a sentence begins with words that take something back."""
-        position = 0
+    def retraction(self, read: ParsedSentence) -> Token | None:
+        """Return the words of a sentence that take something back; some do only at its beginning."""
+        position, begins = 0, True
         for token in read.tokens:
             is_first = token.kind not in ("comma", "stop", "turn", "no")
             if _WORD.search(_NO.sub("", read.text[position : token.start if is_first else token.end])):
-                return False
-            if is_first:
-                return token.kind == "retract"
+                begins = False
+            if token.kind == "retract" and (begins or token.label == "back"):
+                return token
+            begins = begins and not is_first
             position = token.end
-        return False
+        return None
 
     def sign(self, read: ParsedSentence, token: Token) -> bool | None:
         """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
@@ -196,6 +200,8 @@ class Vocabulary:
     def _unless_either(self, read: ParsedSentence, value: Value) -> Value:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
         behind = [token for token in islice(read.behind(value.end), 3) if token.start <= value.end + 25]
+        if {value.kind, *(token.kind for token in behind[1:2])} == {"yes", "no"} and behind[0].kind == "either":
+            return value._replace(label=UNDECIDED)  # "yes and no"
         follows = read.next(value.end) if behind else ""
         others = [token for token in behind[1:] if token.kind in _ANSWERS]
         open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
