@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, Self
 
 from halu_tasks.scorers.reading.fields import JsonValue, values
@@ -42,8 +42,9 @@ _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
 _LONGEST_MESSAGE, _MOST_MESSAGE_LINES = 2_000, 8
 _OF_ERROR = {"error", "message", "code", "status", "type", "detail", "details", "param", "request_id", "object"}
-# characters of a line that may be repeated from the prompt, and of one that says nothing although it stands alone
-_LINE_OF_PROMPT, _PARAGRAPH = 8, 120
+# characters of a line that may be repeated from the prompt, of one that is no part of another by chance, and of one
+# that says nothing although it stands alone
+_LINE_OF_PROMPT, _LONG_LINE, _PARAGRAPH = 8, 40, 120
 
 
 class Sentence(NamedTuple):
@@ -125,6 +126,11 @@ def _without_prompt(text: str, prompt: str) -> str:
     lines = [line for line in text.split("\n") if line.strip()]
     plain = [line.strip(" \t>*_#") for line in lines]
     repeated = [len(line) >= _LINE_OF_PROMPT and line in prompt for line in plain]
+    if any(repeated):  # a short one may be part of another line of the prompt
+        whole = _lines(prompt)
+        repeated = [
+            is_in and (len(line) >= _LONG_LINE or line in whole) for line, is_in in zip(plain, repeated, strict=True)
+        ]
     if not any(repeated):
         return text
     before, behind = [False, *repeated[:-1]], [*repeated[1:], False]
@@ -158,6 +164,11 @@ def failure_of(reply: str) -> str:
             if isinstance(error, str | dict):
                 return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
     return text if _failures().match(text) else ""
+
+
+@lru_cache(maxsize=4)
+def _lines(prompt: str) -> frozenset[str]:
+    return frozenset(line.strip(" \t>*_#") for line in prompt.split("\n"))
 
 
 def ends(text: str) -> str:

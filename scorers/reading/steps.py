@@ -261,6 +261,10 @@ def first_word(part: ReplyPart) -> Found | None:
         return None
     if value.kind in ("good", "bad") and any(declines(clause) for clause in first.clauses if clause.end > value.end):
         return Found(UNDECIDED, first)  # "Hallucination: unclear"
+    if value.kind in ("yes", "no"):
+        beside = [clause for clause in first.clauses if clause.opener == "bound" and clause.start >= value.end]
+        if part.vocabulary.judged(beside) not in (None, value.label, *NO_VALUE):
+            return Found(UNDECIDED, first)  # "Yes, the summary is faithful", of whether it hallucinates
     begins = value.label not in NO_VALUE and first.starts_line and part.vocabulary.begins(first, value)
     return Found(value.label, first) if begins else None
 
