@@ -26,7 +26,6 @@ from halu_tasks.core.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter, ValidationError
-    from pydantic_core import ErrorDetails
 
 
 @dataclass(frozen=True)
@@ -264,7 +263,7 @@ def first_fault(error: ValidationError, setting: Setting | None = None) -> tuple
     return str(key), f"{place}{reason}"
 
 
-def _expected(fault: ErrorDetails, setting: Setting | None = None) -> str:
+def _expected(fault: Mapping[str, Any], setting: Setting | None = None) -> str:
     """Return what pydantic expects, in the words of this package; of a setting, all its limits."""
     given = fault.get("ctx", {})
     for name in _LIMITS.keys() & given.keys():

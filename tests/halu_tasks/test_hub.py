@@ -211,10 +211,10 @@ def test_tasks_of_several_languages_read_their_rows_of_one_file(ran: dict[str, R
     for name, task in (("psiloqa", "psiloqa_en"), ("psiloqa dataset", "psiloqa_fa")):
         own = [row["id"] for row in PSILOQA if row["lang"] == task[-2:]]
         expected = build(task, Options(data="sample")).items
-        assert [item.id for item in expected] == own
-        assert [(item["id"], item["prompt"], item["target"]) for item in ran[name].items] == [
+        assert sorted(item.id for item in expected) == sorted(own)
+        assert {(item["id"], item["prompt"], item["target"]) for item in ran[name].items} == {
             (item.id, item.prompt, item.target) for item in expected
-        ]
+        }
     pinned = SOURCES["psiloqa"].revision
     assert any(path.endswith(f"resolve/{pinned}/data/test-00000-of-00001.parquet") for path, _ in server.asked)
 
@@ -224,7 +224,9 @@ def test_a_pinned_source_is_fetched_at_its_commit_and_kept_in_the_hubs_cache(
     ran: dict[str, Ran], server: HubServer
 ) -> None:
     items = ran["factchd"].items
-    assert [item["id"] for item in items] == [str(n) if n % 2 else row["id"] for n, row in enumerate(FACTCHD)]
+    # items are asked in a drawn order
+    ids = {item["id"] for item in items}
+    assert ids == {str(n) if n % 2 else row["id"] for n, row in enumerate(FACTCHD)} and len(items) == len(ids)
     assert items == ran["factchd again"].items
     fetched = [path for path, _ in server.asked if path.endswith("fact_test_noe.jsonl")]
     assert set(fetched) == {f"/datasets/zjunlp/FactCHD/resolve/{SOURCES['factchd'].revision}/fact_test_noe.jsonl"}

@@ -419,7 +419,7 @@ def test_a_metric_may_read_the_columns_that_the_page_lists(tmp_path: Path, here:
 def test_a_metric_of_a_column_that_there_is_not_is_one_line_in_both_harnesses(metric: str, tmp_path: Path) -> None:
     path = with_columns(tmp_path, metric)
     of_inspect = ("inspect_ai", "eval", "halu_tasks/task", "-T", "config=mine.yaml", "--model", "halu/oracle")
-    of_lm_eval = ("lm_eval", "run", "--tasks", str(path), "--model", "halu", "--output_path", "out")
+    of_lm_eval = ("lm_eval", "run", "--tasks", str(path), "--model", "halu-oracle", "--output_path", "out")
     for arguments in (of_inspect, of_lm_eval):
         told = program(*arguments, folder=tmp_path)
         assert told.returncode != 0 and f"mine.yaml:8: metric_list: {READ[metric]}" in told.stderr, told.stderr[-800:]

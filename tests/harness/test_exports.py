@@ -361,7 +361,8 @@ def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Cli, tmp_p
         done = here("export", "hub", "-o", tmp_path / out, *HUB, *arguments)
         return done.returncode, sorted(done.stderr.splitlines())
 
-    status, (part, sample) = hub("out", tmp_path)
+    status, (same, part, sample) = hub("out", tmp_path)
+    assert "64 of 64 replies (100.0%) give the same answer" in same
     assert status == 3 and f"part.json: {JUDGMENT}: has 10 of 64 replies" in part and "add --partial" in part
     assert f"sample.json: {JUDGMENT}: is a result on the packaged sample" in sample
     ((value, notes),) = entries_of(tmp_path / "out")
@@ -369,11 +370,12 @@ def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Cli, tmp_p
     # nothing is left
     status, said = hub("none", tmp_path / "sample.json", "--partial")
     assert status == 2 and any("no result was exported" in line for line in said) and not (tmp_path / "none").exists()
-    assert hub("part", tmp_path / "part.json", "--partial") == (0, [])
+    status, (same,) = hub("part", tmp_path / "part.json", "--partial")
+    assert status == 0 and "10 of 10 replies (100.0%) give the same answer" in same
     assert [notes["n"] for _, notes in entries_of(tmp_path / "part")] == ["10 of 64"]
     # the schema of Every Eval Ever has places for both
     done = here("export", "eee", tmp_path / "part.json", tmp_path / "sample.json", "-o", tmp_path / "eee")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0
     figures = {record["model_info"]["id"]: record["evaluation_results"][0] for record, _ in read_eee(tmp_path / "eee")}
     for name, replies, data in (("acme/part", 10, "local"), ("acme/sample", 64, "sample")):
         assert figures[name]["score_details"]["uncertainty"]["num_samples"] == replies

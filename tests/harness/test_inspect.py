@@ -131,7 +131,7 @@ def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_pat
     # which `inspect score` would take for a scorer that cannot be loaded, were they a ValueError
     for wrong, told in (
         ({"scorin": "paper"}, "'scorin' (did you mean 'scoring'?)"),
-        ({"scoring": "papre"}, "expected strict or paper"),
+        ({"scoring": "papre"}, "expected 'strict' or 'paper'"),
     ):
         with pytest.raises(ArgumentError) as raised:
             halu_score(**wrong)

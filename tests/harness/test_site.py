@@ -107,7 +107,7 @@ def test_the_site_builds_and_every_page_is_reachable_in_two_steps(
 @pytest.mark.skipif(bool(MISSING), reason=f"needs the extra docs: {', '.join(MISSING)} not installed")
 def test_pages_have_what_the_package_declares(site: Path) -> None:
     task = (site / "reference" / "tasks" / "refact_correction" / "index.html").read_text(encoding="utf-8")
-    for part in ("CC BY 4.0", "2509.25868", "em_mask", "anthocyanins", "higher is better", "GPT-4o", "multi_error"):
+    for part in ("CC BY 4.0", "2509.25868", "em_mask", "glucagon", "higher is better", "GPT-4o", "multi_error"):
         assert part in task, part
     metric = (site / "reference" / "metrics" / "hallucination_rate" / "index.html").read_text(encoding="utf-8")
     assert "lower is better" in metric and "hallucination_rate_EntErr" in metric and "cfaith_tf" in metric
