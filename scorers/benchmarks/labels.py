@@ -36,7 +36,7 @@ from halu_tasks.scorers.gold import TypeGold
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.clauses import Clause
-from halu_tasks.scorers.reading.lexicon import Token
+from halu_tasks.scorers.reading.lexicon import LANGUAGES, Token
 from halu_tasks.scorers.reading.question import Read, Value, partly_declines
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
 from halu_tasks.scorers.reading.reply import sentences
@@ -145,7 +145,6 @@ def flip_rate(orders: Sequence[str]) -> Metric:
 
 # --- a reading of a task's own labels ---------------------------------------------------------------------
 
-_LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # what a word of the same sentence does to a label ("supported, but not by the first source"), unless it belongs to a
 # reason, or another part of the sentence begins in between
@@ -174,7 +173,7 @@ class LabelQuestion(TypeQuestion):
     """
 
     def __init__(self, labels: tuple[str, ...], prompts: Iterable[str] = ()) -> None:
-        super().__init__(("labels", "declining"), _LANGUAGES, labels, yes="")
+        super().__init__(("labels", "declining"), LANGUAGES, labels, yes="")
         plain = [_plain(label) for label in labels]
         self._places = {label: f" zq{place}z " for place, label in enumerate(plain)}
         words = sorted((label for label in plain if len(label) > 1), key=len, reverse=True)

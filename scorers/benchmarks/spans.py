@@ -19,8 +19,8 @@ from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.reading.fields import values
+from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply

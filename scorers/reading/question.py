@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs, stated
-from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
+from halu_tasks.scorers.reading.lexicon import LANGUAGES, Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reply import ReplyText, Sentence, sentences
 from halu_tasks.text.folding import fold
 
@@ -50,7 +50,6 @@ _COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")
 _MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
 # a longer reply discusses the subject, so that only what it says of the text counts
 _SHORT = 6
-_LANGUAGES = ("en", "zh", "tr", "ar", "hi")
 
 
 class Value(NamedTuple):
@@ -548,7 +547,7 @@ def only_declines(text: str) -> bool:
 
 
 def _sentences_decline(text: str) -> Iterator[bool]:
-    words = lexicon(*_LANGUAGES, *(f"judgment.{language}" for language in _LANGUAGES), "declining.eu")
+    words = lexicon(*LANGUAGES, *(f"{name}.{language}" for name in ("judgment", "declining") for language in LANGUAGES))
     folded = (fold(sentence.text) for sentence in sentences(text))
     return (any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halu_tasks.scorers.reading.lexicon import LANGUAGES
 from halu_tasks.scorers.reading.options import OptionQuestion
 from halu_tasks.scorers.reading.question import Question
 from halu_tasks.scorers.reading.types import TypeQuestion
@@ -20,9 +21,7 @@ factual = Question(("judgment",), ("en", "eu", "zh"), (FACTUAL, NON_FACTUAL), ye
 true_false_zh = Question(("judgment",), ("en", "zh"), (TRUE, FALSE), yes=TRUE)
 """Whether an answer is right, in Chinese or English: C-FAITH's true-or-false format."""
 
-hallucinates_multilingual = Question(
-    ("judgment", "hallucination"), ("en", "eu", "zh", "tr", "ar", "hi"), (NO, YES), yes=YES
-)
+hallucinates_multilingual = Question(("judgment", "hallucination"), LANGUAGES, (NO, YES), yes=YES)
 """Whether a sentence hallucinates, in English, Turkish, Arabic, Hindi or Chinese: HalluVerse25."""
 error_type = TypeQuestion(("types",), ("en", "tr", "ar", "hi", "zh", "es"), TYPES, yes="")
 """Which type of error an edited text has, in English, Turkish, Arabic, Hindi, Chinese or Spanish: HalluVerse25."""

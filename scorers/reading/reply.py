@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.lexicon import load
+from halu_tasks.scorers.reading.lines import Line, kinds, lines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
@@ -40,6 +41,13 @@ _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
 _LONGEST_MESSAGE, _MOST_MESSAGE_LINES = 2_000, 8
 _OF_ERROR = {"error", "message", "code", "status", "type", "detail", "details", "param", "request_id", "object"}
+_FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
+_SPACES = re.compile(r"(?<=\S)\s{20,}(?=\S)")
+# a base model goes on with the next question of the prompt's pattern
+_NEXT_TASK = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?:\*\*)?:")
+_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}\n]{1,500})\}{1,2}\$*")
+_TAGGED = re.compile(r"<([A-Za-z]\w{0,30})>([^<>]{1,5000})</\1>")
+_OF_ANSWER = {"wrong", "replacement", "mask", "final", "entity", "sentence", "passage"}
 # characters of a line that says nothing if the prompt has it as a line, or anywhere
 _LINE_OF_PROMPT, _PART_OF_PROMPT = 8, 40
 _OPTION = re.compile(r"\W*[A-Za-z]\s?[.):：、]")
@@ -109,6 +117,20 @@ class ReplyText(str):
             text = "\n".join(kept)
         return sentences(text)
 
+    @cached_property
+    def plain(self) -> str:
+        """The answer alone: without fences, and of boxes and tags named after an answer, the content."""
+        return _unwrapped(ends(self.text))
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The lines of the answer, without list marks."""
+        return [*lines(self.plain)]
+
+    def is_line_of_prompt(self, line: str) -> bool:
+        """Return whether the prompt has this line."""
+        return line in self.prompt and line in _lines(self.prompt)
+
     def _is_of_prompt(self, line: str) -> bool:
         if len(line) < _LINE_OF_PROMPT or line not in self.prompt or _OPTION.match(line):
             return False
@@ -143,6 +165,25 @@ def failure_of(reply: str) -> str:
 @cache
 def _lines(prompt: str) -> frozenset[str]:
     return frozenset(line.strip(" \t>*_#") for line in prompt.split("\n"))
+
+
+def _unwrapped(text: str) -> str:
+    if boxed := _BOXED.findall(text):
+        return "\n".join(boxed)
+    if "\n" not in text.strip():
+        text = text.replace("\\n", "\n")
+    text = _FENCE.sub("", _SPACES.sub(" ", text))  # long runs of spaces would take quadratic time
+    again = _NEXT_TASK.search(text)
+    if again and text[: again.start()].strip():
+        text = text[: again.start()]
+    tagged = [(tag[1].lower(), tag[2].strip("\n")) for tag in _TAGGED.finditer(text)] if "</" in text else []
+    asked = [content for name, content in tagged if name == "output" or _names_answer(name)]
+    return "\n".join(asked) if asked and not all(content.strip().isdigit() for content in asked) else text
+
+
+def _names_answer(name: str) -> bool:
+    found = kinds(name)
+    return bool(found & _OF_ANSWER) and not found & {"aside", "analysis", "field"}
 
 
 def ends(text: str) -> str:
