@@ -388,10 +388,13 @@ class Scoring(Keys):
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> ScoredReply:
-        texts = [ReplyText(text, item.prompt) for text in self._readings(mode, reply.text, questions)]
-        return with_probability(
-            _first_read(self.scorers[mode].score(item, text, None) for text in texts), reply.probability
-        )
+        score, read = None, self.scorers[mode].score
+        for text in self._readings(mode, reply.text, questions):
+            score = read(item, ReplyText(text, item.prompt), None)
+            if score.outcome != UNPARSED:
+                break
+        assert score
+        return score if reply.probability is None else with_probability(score, reply.probability)
 
     def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""

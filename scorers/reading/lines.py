@@ -16,7 +16,7 @@ from halu_tasks.text.folding import fold
 
 Unit = Literal["entity", "sentence", "passage", "replacement"]
 SPACE = " \t\r\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069"
-CROSSES, TICKS = "❌✗✘✖", "✅✓✔☑"
+_SIGNS = "❌✗✘✖✅✓✔☑⚠\ufe0f"
 LONGEST = 2_000  # characters of a line that are looked up; an entity or a sentence is shorter
 MOST_LINES = 1_000
 _PAIRS = ("“”", "„“", "„”", "«»", "»«", "‹›", "›‹", "‚‘", "‚’", "‘’", "「」", "『』", "《》", "＂＂", "””", "〝〞")
@@ -28,8 +28,8 @@ _QUOTED = re.compile(
     + r"|`([^`\n]{1,300})`|\*\*([^*\n]{1,2000})\*\*|~~([^~\n]{1,2000})~~"
     r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! ?\w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
 )
-_BULLET = r"(?:[-*+–—●]\s+|[•◦▪‣·]\s*)(?:\[[ xX]?\]\s+)?|[◆◇■□▶►➤🔹🔸🔴🔵🟢]\ufe0f?\s*|[→➜➔]\s+"
-_NUMBER = r"\[\d{1,2}\]:?\s+|#\d{1,2}[:.)]?\s+|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\d\ufe0f?\u20e3\s*"
+_BULLET = r"(?:[-*+–—●]\s+|[•◦▪‣·]\s*)(?:\[[ xX]?\]\s+)?|[◆◇■□▶►➤🔹🔸🔴🔵🟢]\ufe0f?\s*"
+_NUMBER = r"\[\d{1,2}\]:?\s+|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\d\ufe0f?\u20e3\s*"
 _MARK = re.compile(rf"{_BULLET}|{_NUMBER}|\(?[a-z]\)\s+", re.IGNORECASE)
 # numbers and letters that may be part of a string; they are list marks only if they count
 _COUNTING = re.compile(
@@ -39,8 +39,7 @@ _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _BEFORE_MARK = re.compile(r"^(?:[#>]|&gt;|\s)*(?:\*\*(\(?\d{1,3}[.):])\*\*(?=\s))?")
 _INLINE = re.compile(r"((?:[^:：\"“\n]|:(?=\w)){1,160}?)[*_`]*\s*[:：=][*_]*(?=[\s\"“„«「*`<]|[A-Z]|$)\s*")
 _STATES = re.compile(
-    r"([^:\"“«\n]{3,160}?\b(?:is|are|reads?|says?|were|was|be)"
-    r"(?: (?:replaced|filled)(?: in)? (?:with|by))?:?)\s+(?=\S)",
+    r"([^:\"“«\n]{3,160}?\b(?:is|are|reads?|says?|were|was|be):?)\s+(?=\S)",
     re.IGNORECASE,
 )
 _TITLE = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]{1,60}\*\*\s*\Z")
@@ -88,7 +87,7 @@ def unquoted(text: str, piece: str = "") -> str:
 
 def bare(text: str) -> str:
     """Return a string without the quotes and emphasis around it."""
-    text = text.strip(SPACE + CROSSES + TICKS + "⚠\ufe0f")
+    text = text.strip(SPACE + _SIGNS)
     while text and not text[0].isalnum() and (piece := _QUOTED.fullmatch(text.rstrip(" .,;:。"))) and _content(piece):
         text = _content(piece)
     return text
@@ -183,15 +182,11 @@ def sections(given: Iterable[Line], unit: Unit) -> list[tuple[int, list[Line]]]:
 
 
 def _listed(given: list[Line]) -> list[Line]:
-    """Return the lines of a section, or those with list marks if there are any; those ticked as right are left out."""
+    """Return the lines of a section, or those with list marks if there are any."""
     marked = [line for line in given if line.indent >= 0]
     if marked and (given[0].indent >= 0 or given[0].is_prose):
         level = min(line.indent for line in marked) + 1
-        end = max(at for at, line in enumerate(given) if line.indent >= 0) + 1
-        after = [line for line in given[end : end + 1] if line.text.count(" ") < 4 and not line.gap]
-        given = [line for line in marked if line.indent <= level] + after
-    if any(line.text[0] in CROSSES for line in given):
-        given = [line for line in given if line.text[0] not in TICKS]
+        return [line for line in marked if line.indent <= level]
     return given
 
 
@@ -214,7 +209,7 @@ def _heading(line: Line, unit: Unit) -> tuple[str, str]:
     heading = plain[-300:].strip(".:：*_ ")
     if line.is_title and rank_of(heading, unit) != 1:
         return heading, ""
-    return (heading, "") if plain.count(" ") < 4 and "final" in kinds(heading) else ("", "")
+    return "", ""
 
 
 def _names(statement: str, unit: Unit) -> bool:

@@ -170,8 +170,6 @@ def _lines(prompt: str) -> frozenset[str]:
 def _unwrapped(text: str) -> str:
     if boxed := _BOXED.findall(text):
         return "\n".join(boxed)
-    if "\n" not in text.strip():
-        text = text.replace("\\n", "\n")
     text = _FENCE.sub("", _SPACES.sub(" ", text))  # long runs of spaces would take quadratic time
     again = _NEXT_TASK.search(text)
     if again and text[: again.start()].strip():

@@ -3,13 +3,14 @@
 Prompts ask for bare lines; models add headings, list marks, quotation marks, remarks and corrections, or write data.
 These steps are tried in order, and the first that has an answer gives it:
 
-1. *copied*: every line, without its list mark and quotation marks, occurs in the text;
-2. *data*: a list, an object or a table, of which the fields are read that are named after what was asked for, or else
+1. *listed*: every line has a list mark and a few words, and nothing else;
+2. *copied*: every line occurs in the text as it is;
+3. *data*: a list, an object or a table, of which the fields are read that are named after what was asked for, or else
    those that hold a part of the text;
-3. *lines*: the strings on the lines under the heading that fits best. These are the parts of a line that occur in the
+4. *lines*: the strings on the lines under the heading that fits best. These are the parts of a line that occur in the
    text: the line, what precedes a remark or a correction, the parts between separators, or what is in quotation marks
    and not called right. Without any, it is what is on the lines, unless they are running text that occurs nowhere;
-4. *nothing*: the reply says that there is nothing to quote, or declines.
+5. *nothing*: the reply says that there is nothing to quote, or declines.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ from halu_tasks.scorers.reading.lines import (
     bare,
     kinds,
     quoted,
-    rank_of,
     sections,
     unquoted,
     words,
@@ -52,9 +52,8 @@ _SHORT = 400  # a longer text says more than that there is nothing
 _SENTENCE_END = re.compile(r"(?<=[.!?。।؟])[\"”»’')]*\s+(?![a-z])|\n+")
 _DATE = re.compile(r"\b\d{1,2}\.\Z")
 _STOPS = " ,.;:!?،؛。，；：、！？।"
-_OPENING_MARKS = '"“„«‹‚「『'
 _ENDS = tuple(".!?。！？।؟")
-_MARKS = ' "“”„«»*_`'
+_MARKS = ' "“”„«»‹›‚‘’「」『』*_`'
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 
 _ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
@@ -75,10 +74,9 @@ _TURN = re.compile(
 _INSTEAD = (
     r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
 )
-_CORRECTION = rf"\s*{_ARROW}\s*|(?:[,;]|\s[-–—]+)?\s+(?:{_INSTEAD}|ha(?:s|ve) replaced)(?!\w)\s*"
 _REMARK = re.compile(
-    rf"{_CORRECTION}|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[](?![^()\[\]]*[)\]] ?\w)|(?<=\S)[（【]"
-    r"|[,;]?\s+(?:is|are|was|were) (?:factually )?(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
+    rf"\s*{_ARROW}\s*|\s+{_INSTEAD}(?!\w)\s*|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[](?![^()\[\]]*[)\]] ?\w)"
+    r"|(?<=\S)[（【]|[,;]?\s+(?:is|are|was|were) (?:factually )?(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
     re.IGNORECASE,
 )
 _MOST_REMARKS = 12
@@ -188,19 +186,30 @@ def _is_echo(reply: ReplyText, source: Passage) -> bool:
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
-        strings = map(_without_stops, strings)
+        strings = (string.rstrip(_STOPS) for string in strings)
     return [string for string in strings if string]
-
-
-def _without_stops(string: str) -> str:
-    """Return a string without the stops behind it and a quotation mark without another; 6'2" keeps its inches."""
-    string = string.rstrip(_STOPS)
-    return string.strip('"') if string.count('"') == 1 and not string[-2:-1].isdigit() else string
 
 
 def _once(strings: list[str], half: int) -> list[str]:
     """Return strings that are given twice only once."""
     return strings[:half] if strings == 2 * strings[:half] else strings
+
+
+# --- listed -----------------------------------------------------------------------------------------------
+
+_SAYS = r"and|or|is|are|was|were|should|must|becomes|instead|rather|replaced?|none|nothing"
+_WORD = r"\w[\w'’%°.-]*"
+_ENTRY = rf"[ \t]*(?:\d{{1,3}}[.)]|[-*•])[ \t]+(?![^\n]*\b(?:{_SAYS})\b)({_WORD}(?: {_WORD}){{0,3}})[ \t]*(?:\n+|\Z)"
+_ENTRIES, _ENTRY_OF = re.compile(rf"(?i)(?:{_ENTRY}){{2,}}"), re.compile(f"(?i){_ENTRY}")
+
+
+def _listed(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return the strings of a list of which every line has a list mark, a few words, and nothing else."""
+    text = reply.text.strip("\n")
+    if unit not in ("entity", "replacement") or len(text) > LONGEST or not _ENTRIES.fullmatch(text):
+        return None
+    strings = [string.rstrip(_STOPS) for string in _ENTRY_OF.findall(text)]
+    return Answer(_once(strings, expected or max(2, len(strings) // 2)))
 
 
 # --- copied -----------------------------------------------------------------------------------------------
@@ -216,10 +225,7 @@ def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
     if len(given) == 1 and len(given[0]) <= 8 and _NONE.fullmatch(given[0]):  # it may be a word of the text
         return Answer([])
     if not all(line in source.text for line in given):
-        own = [bare(line.text) for line in reply.lines]
-        if not own or not all(map(source.holds, own)):
-            return None
-        given = own
+        return None
     return Answer(_strings(_once(given, max(2, len(given) // 2)), unit))
 
 
@@ -227,7 +233,6 @@ def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
 
 _BEFORE_DATA = re.compile(r"(?:[^\n\[{]{0,80}[:=])?[ \t`*_>-]*")
 _BEHIND_DATA = re.compile(r"[ \t`*_.,;]*(?:\n|\Z)")
-_GENERAL_FIELDS = ("answer", "answers", "list", "items", "result")
 _YES, _NO = ("yes", "true", "ok", "✓", "✔", "✅"), ("no", "false", "✗", "✘", "❌")
 
 
@@ -237,8 +242,7 @@ def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strin
     if not any(char in text for char in "[{|"):
         return None
     for value in values(text):
-        heading = _heading_of(text, value)
-        if heading is not None and rank_of(heading, unit) >= 0 and text[value.start : value.end] not in source.text:
+        if _is_apart(text, value) and text[value.start : value.end] not in source.text:
             strings = _of_value(value.content, source, unit)
             found = found if strings is None else strings
     for table in _tables(text, source):
@@ -247,18 +251,13 @@ def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strin
     if found is None:
         return None
     strings = _strings(map(_replacement if unit == "replacement" else bare, found), unit)
-    if unit != "replacement" and all(_says_nothing(string, unit) for string in strings[:2]):
-        return Answer([])
-    return Answer(strings) if strings else Answer(None, "no string found")
+    return Answer(strings) if strings or unit != "replacement" else Answer(None, "no string found")
 
 
-def _heading_of(text: str, value: JsonValue) -> str | None:
-    """Return the heading of a value: what precedes it on its line, or the line before; None if it is within a line."""
+def _is_apart(text: str, value: JsonValue) -> bool:
+    """Return whether a value begins a line, or stands behind its heading, and ends one."""
     line = text.rfind("\n", 0, value.start) + 1
-    if not _BEHIND_DATA.match(text, value.end) or not _BEFORE_DATA.fullmatch(text, line, value.start):
-        return None
-    own = text[line : value.start].strip("`*_> \t-:=")
-    return own or text[:line].rstrip().rsplit("\n", 1)[-1]
+    return bool(_BEHIND_DATA.match(text, value.end) and _BEFORE_DATA.fullmatch(text, line, value.start))
 
 
 def _tables(text: str, source: Passage) -> Iterator[list[Any]]:
@@ -278,8 +277,6 @@ def _of_value(value: Any, source: Passage, unit: Unit) -> list[str] | None:
     if isinstance(value, dict):
         return _of_record({str(key): entry for key, entry in value.items()}, source, unit)
     if isinstance(value, list):
-        if len(value) > 1 and all(isinstance(entry, list) and len(entry) == 2 for entry in value):
-            return [str(entry[-1 if unit == "replacement" else 0]) for entry in value]
         return _joined(_of_value(entry, source, unit) for entry in value)
     string = "" if value is None else str(value)
     return [] if string.lower() in ("null", "none", "") and unit != "replacement" else [string]
@@ -343,7 +340,7 @@ def _fit(name: str, unit: Unit) -> int:
         return -1
     if found & {unit, "entity"}:
         return 2
-    return 1 if found & {"mask", "final"} or name.lower() in _GENERAL_FIELDS else 0
+    return 1 if found & {"mask", "final"} else 0
 
 
 # --- lines ------------------------------------------------------------------------------------------------
@@ -361,15 +358,13 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
             continue
         if unit == "replacement":
             strings = _once(_strings(_filled(own, expected), unit), expected)
-            is_sure = len(strings) > 1 or any(not _declines(string) for string in strings)
+            is_sure = len(strings) > 1 or (len(strings) == 1 and not _declines(strings[0]))
         else:
             strings, is_sure = _found_on(own, source, unit)
             strings = _strings(strings, unit)
         if is_sure:
             return Answer(strings)
         is_list = len(strings) > 1 and own[0].indent >= 0
-        if not is_list and _declines("\n".join(strings or [line.text for line in own])):
-            return Answer(None, "declines", abstained=True)
         texts = strings[:2] or [own[0].text]
         if unit != "replacement" and all(_says_nothing(string, unit) for string in texts):
             return Answer([])
@@ -391,7 +386,7 @@ def _repeats(line: Line, reply: ReplyText, source: Passage, unit: Unit) -> bool:
 def _is_running(string: str, reply: ReplyText) -> bool:
     """Return whether a string is running text of a reply, which it does not set off in quotation marks."""
     before, _, behind = reply.plain.partition(string)
-    if before and before[-1] in _OPENING_MARKS:
+    if before and before[-1] in _MARKS.strip():
         return False
     length = string.count(" ") + len(_SPACELESS.findall(string)) // 2
     return length > 8 or (length > 4 and (string[-1:] + behind[:1]).strip()[:1] in _ENDS)
@@ -404,7 +399,7 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
     for line in given:
         text = line.text[:LONGEST].strip(SPACE)
         found = _parts_of(text, source, unit, is_item=line.indent >= 0)
-        is_item = line.indent >= 0 or _is_item(line.text, found, unit)
+        is_item = line.indent >= 0 or (bool(found) and text.lstrip(_MARKS).startswith(found[0]))
         is_comment = line.is_prose and (line.gap or not given[0].is_prose) if unit == "entity" else True
         if strings and is_comment and not is_item:
             if unit == "entity" and line.gap:  # a remark after the list
@@ -421,18 +416,11 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
     return strings or [loose(line.text) for line in given[:paragraph]], is_held
 
 
-def _is_item(text: str, found: list[str], unit: Unit) -> bool:
-    """Return whether a line without a list mark gives strings, and does not speak of them."""
-    if len(found) == 1 and len(found[0]) > 0.8 * len(text):
-        return True
-    return unit == "passage" and bool(found) and text.lstrip(_MARKS + "„‚‹「『").startswith(found[0])
-
-
 def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[str]:
     """Return the parts of a line that occur in the text and that it does not call right."""
-    whole = _as_it_is(text, source) if unit == "sentence" else _held(text, source, unit)
+    whole = _as_it_is(text, source) if unit == "sentence" else _held(text, source)
     for parts in _divided(text) if unit != "sentence" else ():
-        held = [_held(part, source, unit) for part in parts]
+        held = [_held(part, source) for part in parts]
         is_list = sum(map(bool, held)) > 1 and (all(held) or unit == "entity")
         is_short = unit == "entity" and all(part.count(" ") < 8 for part in parts)
         # "a and c" may be one string of the text, and a sentence with a changed word consists of parts that are not
@@ -441,13 +429,11 @@ def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[
     return [whole] if whole else _set_off(text, source, unit, is_item=is_item)
 
 
-def _held(text: str, source: Passage, unit: Unit) -> str:
+def _held(text: str, source: Passage) -> str:
     """Return the longest beginning of a line before a remark that occurs in the text, without quotes around it."""
     for part in _before_remarks(text):
         if form := _as_it_is(part, source):
-            # a quotation with a changed word has parts that are not
-            is_part = unit == "passage" and part is not text and source.resembles(text[len(part) :])
-            return text if is_part else form
+            return form
     return ""
 
 
@@ -476,12 +462,11 @@ def _set_off(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[s
         and (pieces[0] != marked[0] or pieces[0].string not in _wrong_part(text))
     ):
         pieces = []
-    if unit == "sentence":
-        pieces = [piece for piece in pieces if piece.string.count(" ") > 2]
     is_short = unit == "passage" and sum(len(piece.string) for piece in pieces) < len(text) / 2
     if is_short and source.resembles(stripped := text.strip(_MARKS)):
         return [stripped]
-    if unit == "sentence" or (unit == "passage" and not pieces):
+    if unit == "sentence":
+        pieces = [piece for piece in pieces if piece.string.count(" ") > 2]
         places = ((sentence, text.rfind(sentence)) for sentence in source.sentences)
         pieces += [Piece(sentence, at, at + len(sentence)) for sentence, at in places if at >= 0]
     wrong, other = _called_wrong(text, pieces)
@@ -573,8 +558,7 @@ def _filled(given: list[Line], expected: int) -> list[str]:
     ]
     if len(short) == len(given) == 1 < expected:
         divisions = (parts for parts in _divided(given[0].text) if len(parts) == expected)
-        several = (parts for parts in _divided(given[0].text) if all(part.count(" ") < 4 for part in parts))
-        return next(([*map(_replacement, parts)] for parts in (*divisions, *several)), short)
+        return next(([*map(_replacement, parts)] for parts in divisions), short)
     if len(short) in (len(given), expected):
         return short
     if len(given) == 1:
@@ -639,4 +623,4 @@ def _says_nothing(text: str, unit: Unit) -> bool:
 
 
 Step = Callable[[ReplyText, Passage, Unit, int], Strings | None]
-_STEPS: tuple[Step, ...] = (_copied, _data, _lines, _nothing)
+_STEPS: tuple[Step, ...] = (_listed, _copied, _data, _lines, _nothing)
