@@ -23,7 +23,7 @@ _PAIRS = ("“”", "„“", "„”", "«»", "»«", "‹›", "›‹", "‚
 ENCLOSING = frozenset((*_PAIRS, '""', "''", "``"))
 """The pairs of quotation marks; of those of ASCII, some are also apostrophes and signs of inches."""
 _QUOTED = re.compile(
-    r"\"([^\"\n]{1,2000})\"|"
+    r"\"(?!\s)([^\"\n]{1,2000})(?<!\s)\"|"
     + "|".join(f"{pair[0]}([^{pair}\n]{{1,2000}}){pair[1]}" for pair in _PAIRS)
     + r"|`([^`\n]{1,300})`|\*\*([^*\n]{1,2000})\*\*|~~([^~\n]{1,2000})~~"
     r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! ?\w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"

@@ -48,6 +48,7 @@ from halu_tasks.text.spans import Text
 Strings = Answer[list[str]]
 
 _NONE = re.compile(r"[\W_]*(?:none|n/a|nothing)[\W_]*|[\W_]*", re.IGNORECASE)
+_OF_GRAMMAR = re.compile(r"(?:the|an?|in|of|on|at|to|it|this|that|these)", re.IGNORECASE)
 _SHORT = 400  # a longer text says more than that there is nothing
 _SENTENCE_END = re.compile(r"(?<=[.!?。।؟])[\"”»’')]*\s+(?![a-z])|\n+")
 _DATE = re.compile(r"\b\d{1,2}\.\Z")
@@ -105,7 +106,7 @@ class Passage:
     def __init__(self, text: str) -> None:
         self.text = text
         self._text = Text(text)
-        self._held: dict[str, bool] = {}  # an endless reply repeats its strings
+        self._held: dict[str, tuple[bool, bool]] = {}  # an endless reply repeats its strings
 
     @cached_property
     def sentences(self) -> list[str]:
@@ -118,20 +119,17 @@ class Passage:
                 found.append(part)
         return [part for part in found if part.count(" ") > 3]
 
-    def holds(self, string: str) -> bool:
-        """Return whether a string occurs in the text as whole words."""
+    def holds(self, string: str, *, as_words: bool = True) -> bool:
+        """Return whether a string occurs in the text, as whole words or anywhere."""
         string = string.strip()
         if string not in self._held:
-            self._held[string] = bool(self.text) and self._has(string)
-        return self._held[string]
+            has_words = bool(self.text) and any(map(str.isalnum, string))
+            spans = self._text.place(string, fuzzy=False) if has_words else []
+            self._held[string] = bool(spans), any(self._is_words(string, *span) for span in spans)
+        return self._held[string][as_words]
 
-    def _has(self, string: str) -> bool:
-        if not any(map(str.isalnum, string)):
-            return False
-        for start, end in self._text.place(string, fuzzy=False):
-            if not _in_word(self.text, start, string[0]) and not _in_word(self.text, end, string[-1]):
-                return True
-        return False
+    def _is_words(self, string: str, start: int, end: int) -> bool:
+        return not _in_word(self.text, start, string[0]) and not _in_word(self.text, end, string[-1])
 
     def resembles(self, string: str) -> bool:
         """Return whether a string of some length occurs in the text with at most a tenth changed."""
@@ -359,6 +357,8 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         if unit == "replacement":
             strings = _once(_strings(_filled(own, expected), unit), expected)
             is_sure = len(strings) > 1 or (len(strings) == 1 and not _declines(strings[0]))
+            if len(strings) == 1 and own[0].indent < 0 and _OF_GRAMMAR.fullmatch(strings[0]):
+                return None  # the reply breaks off
         else:
             strings, is_sure = _found_on(own, source, unit)
             strings = _strings(strings, unit)
@@ -399,7 +399,7 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
     for line in given:
         text = line.text[:LONGEST].strip(SPACE)
         found = _parts_of(text, source, unit, is_item=line.indent >= 0)
-        is_item = line.indent >= 0 or (bool(found) and text.lstrip(_MARKS).startswith(found[0]))
+        is_item = line.indent >= 0 or _gives(text, found, unit)
         is_comment = line.is_prose and (line.gap or not given[0].is_prose) if unit == "entity" else True
         if strings and is_comment and not is_item:
             if unit == "entity" and line.gap:  # a remark after the list
@@ -416,15 +416,24 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
     return strings or [loose(line.text) for line in given[:paragraph]], is_held
 
 
+def _gives(text: str, found: list[str], unit: Unit) -> bool:
+    """Return whether a line without a list mark gives strings, and does not speak of them."""
+    if unit == "sentence":
+        return len(found) == 1 and len(found[0]) > 0.8 * len(text)
+    return bool(found) and text.lstrip(_MARKS).startswith(found[0])
+
+
 def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[str]:
     """Return the parts of a line that occur in the text and that it does not call right."""
     whole = _as_it_is(text, source) if unit == "sentence" else _held(text, source)
     for parts in _divided(text) if unit != "sentence" else ():
         held = [_held(part, source) for part in parts]
-        is_list = sum(map(bool, held)) > 1 and (all(held) or unit == "entity")
+        found = sum(map(bool, held))
+        is_strong = text.count(";") + 1 == len(parts) <= 2 * found
         is_short = unit == "entity" and all(part.count(" ") < 8 for part in parts)
         # "a and c" may be one string of the text, and a sentence with a changed word consists of parts that are not
-        if is_list and len(held[0]) >= len(whole) and (is_short or (all(held) and not source.resembles(text))):
+        is_list = is_strong or is_short or (found == len(parts) and not source.resembles(text))
+        if found > 1 and is_list and len(held[0]) >= len(whole):
             return [own or _wrong_part(part) for own, part in zip(held, parts, strict=True)]
     return [whole] if whole else _set_off(text, source, unit, is_item=is_item)
 
@@ -454,7 +463,8 @@ def _before_remarks(text: str) -> Iterator[str]:
 def _set_off(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[str]:
     """Return what a line sets off in quotation marks or emphasis, in a sentence also what it quotes without them."""
     marked = quoted(text)
-    pieces = [piece for piece in marked if source.holds(piece.string)]
+    any_part = unit == "passage"  # quotation marks say where a passage begins, which may be within a word
+    pieces = [piece for piece in marked if source.holds(piece.string, as_words=not any_part or len(piece.string) < 4)]
     # what only a remark quotes is no answer
     if (
         (unit == "entity" or (unit == "passage" and is_item))
@@ -607,18 +617,14 @@ def _says_nothing(text: str, unit: Unit) -> bool:
         if text.lstrip()[:1] in ("(", "[") or (not rest[:1].strip(".,;:") and (unit != "sentence" or rest[:1] != " ")):
             return True
     about = {word.kind for word in found}
-    if len(text) < _SHORT / 2:
-        is_denied = about & {"none", "no"} and about & {"wrong", "passage"} and found[-1].kind != "right"
-        if is_denied or ({"all", "right"} <= about and not about & {"no", "wrong"}):
-            return True
-        if (
-            about & {"none"}
-            and found[-1].end == len(plain.rstrip(" ."))
-            and plain[: found[-1].start].endswith((": ", ":"))
-        ):
-            return True
+    if len(text) < _SHORT / 2 and about & {"none", "no"} and about & {"wrong", "passage"} and found[-1].kind != "right":
+        return True
+    if len(text) < _SHORT / 4 and {"all", "right"} <= about and not about & {"no", "wrong"}:
+        return True
+    if found and found[-1].kind == "none" and found[-1].end == len(plain.rstrip(" .")):
+        return plain[: found[-1].start].rstrip().endswith(":")
     of_task = about & {"wrong", "sentence", "passage", "entity"}
-    is_about_task = of_task or ("right" in about and (unit != "sentence" or len(text) < 40))
+    is_about_task = of_task or plain.isalpha() or ("right" in about and (unit != "sentence" or len(text) < 40))
     return bool(len(text) < _SHORT and is_about_task and hallucinates_multilingual(text).value == NO)
 
 
