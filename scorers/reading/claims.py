@@ -22,6 +22,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import signs, stated
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER
 from halu_tasks.scorers.reading.question import Question
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.reply import ends, sentences
@@ -38,7 +39,7 @@ read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 """Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
 _support = Question(("judgment", "claims"), ("en", "eu", "zh"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED)
 
-_MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|[A-H][.)])\s+")
+_MARK = re.compile(rf"^\s*(?:{BULLET}|{NUMBER}|\d{{1,3}}:\s+|[A-H][.)]\s+)")
 _CLAIM = re.compile(
     r"^\W{0,4}(?:claim|statement|aussage|behauptung|affirmation|afirmación|声明|陈述)\s?(?P<number>\d{1,3})?\s?"
     r"(?:[:.)–—✓✔✅✗✘❌-]\s?(?P<text>.{0,60})|$)",

@@ -28,9 +28,10 @@ _QUOTED = re.compile(
     + r"|`([^`\n]{1,300})`|\*\*([^*\n]{1,2000})\*\*|~~([^~\n]{1,2000})~~"
     r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! ?\w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
 )
-_BULLET = r"(?:[-*+–—●]\s+|[•◦▪‣·]\s*)(?:\[[ xX]?\]\s+)?|[◆◇■□▶►➤🔹🔸🔴🔵🟢]\ufe0f?\s*"
-_NUMBER = r"\[\d{1,2}\]:?\s+|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\d\ufe0f?\u20e3\s*"
-_MARK = re.compile(rf"{_BULLET}|{_NUMBER}|\(?[a-z]\)\s+", re.IGNORECASE)
+BULLET = r"(?:[-*+–—●]\s+|[•◦▪‣·]\s*)|[◆◇■□▶►➤🔹🔸🔴🔵🟢]\ufe0f?\s*"
+NUMBER = r"\[\d{1,2}\]:?\s+|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\d\ufe0f?\u20e3\s*"
+"""Expressions of the marks of a list."""
+_MARK = re.compile(rf"(?:{BULLET})(?:\[[ x]?\]\s+)?|{NUMBER}|\(?[a-z]\)\s+", re.IGNORECASE)
 # numbers and letters that may be part of a string; they are list marks only if they count
 _COUNTING = re.compile(
     r"\(?(\d{1,2}(?=\s?[:|\t–—-])|(?:[a-z]|[ivx]{2,5})(?=[.):]))\s?[.):|\t–—-]\s+(?=\S)", re.IGNORECASE

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.lexicon import load
-from halu_tasks.scorers.reading.lines import Line, kinds, lines
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER, Line, kinds, lines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
@@ -35,7 +35,7 @@ _PLAIN = {
 }  # fmt: skip
 _DIGIT = re.compile(r"(?![0-9])\d")
 _TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
-_LIST_MARK = re.compile(r"[ \t]*(?:[-+•·–—>]+|\d{1,3}[.)])[ \t]+")
+_LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
 _GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
 _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said

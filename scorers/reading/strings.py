@@ -48,7 +48,7 @@ from halu_tasks.text.spans import Text
 Strings = Answer[list[str]]
 
 _NONE = re.compile(r"[\W_]*(?:none|n/a|nothing)[\W_]*|[\W_]*", re.IGNORECASE)
-_OF_GRAMMAR = re.compile(r"(?:the|an?|in|of|on|at|to|it|this|that|these)", re.IGNORECASE)
+_OF_GRAMMAR = re.compile("The|An?|In|Of|On|At|To|It|This|That|These")
 _SHORT = 400  # a longer text says more than that there is nothing
 _SENTENCE_END = re.compile(r"(?<=[.!?。।؟])[\"”»’')]*\s+(?![a-z])|\n+")
 _DATE = re.compile(r"\b\d{1,2}\.\Z")
@@ -346,6 +346,8 @@ def _fit(name: str, unit: Unit) -> int:
 
 def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
     """Return the strings on the lines under the heading that fits best."""
+    if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
+        return Answer(None, "declines", abstained=True)
     loose: list[str] = []
     is_list = False
     for rank, given in sections(reply.lines, unit):
