@@ -222,7 +222,8 @@ def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
         return Answer(None, "empty reply")
     if len(given) == 1 and len(given[0]) <= 8 and _NONE.fullmatch(given[0]):  # it may be a word of the text
         return Answer([])
-    if not all(line in source.text for line in given):
+    is_within_word = len(given) == 1 and given[0].isalpha() and not source.holds(given[0])  # "Nic", of Nicolas
+    if is_within_word or not all(line in source.text for line in given):
         return None
     return Answer(_strings(_once(given, max(2, len(given) // 2)), unit))
 
@@ -468,11 +469,8 @@ def _set_off(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[s
     any_part = unit == "passage"  # quotation marks say where a passage begins, which may be within a word
     pieces = [piece for piece in marked if source.holds(piece.string, as_words=not any_part or len(piece.string) < 4)]
     # what only a remark quotes is no answer
-    if (
-        (unit == "entity" or (unit == "passage" and is_item))
-        and pieces
-        and (pieces[0] != marked[0] or pieces[0].string not in _wrong_part(text))
-    ):
+    is_list = unit == "entity" or (unit == "passage" and is_item)
+    if is_list and pieces and (pieces[0] != marked[0] or pieces[0].string not in _wrong_part(text)):
         pieces = []
     is_short = unit == "passage" and sum(len(piece.string) for piece in pieces) < len(text) / 2
     if is_short and source.resembles(stripped := text.strip(_MARKS)):
