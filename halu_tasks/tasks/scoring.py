@@ -392,10 +392,14 @@ class Scoring(Keys):
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: ReplyText, questions: tuple[str, ...]) -> ScoredReply:
-        score = self.scorers[mode].score
+        read = self.scorers[mode].score
         if mode != "strict" or "\n" not in reply:
-            return score(item, reply, None)
-        return _first_read(score(item, text, None) for text in self._readings(reply, questions))
+            return read(item, reply, None)
+        for text in self._readings(reply, questions):
+            score = read(item, text, None)
+            if score.outcome != UNPARSED:
+                break
+        return score
 
     def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""

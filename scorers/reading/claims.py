@@ -22,6 +22,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import signs, stated
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.reply import ends, sentences
 from halu_tasks.scorers.reading.steps import Question
@@ -40,7 +41,7 @@ read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 _support = Question(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
 _parse = _support.vocabulary.parse
 
-_MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|[A-H][.)])\s+")
+_MARK = re.compile(rf"^\s*(?:{BULLET}|{NUMBER}|\d{{1,3}}:\s+|[A-H][.)]\s+)")
 _CLAIM = re.compile(
     r"^\W{0,4}(?:claim|statement|aussage|behauptung|affirmation|afirmación|声明|陈述)\s?(?P<number>\d{1,3})?\s?"
     r"(?:[:.)–—✓✔✅✗✘❌-]\s?(?P<text>.{0,60})|$)",

@@ -26,6 +26,12 @@ _EXPRESSIONS = {"*": r"\w*", "...": r"(?:\S+ ){0,3}?"}
 _JOINED, _WORD_END = "[ '-]+", r"(?!\w)"
 _compiled = cache(re.compile)
 
+LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi", "es", "fa", "ja", "ko")
+"""The languages of the lexicons; `eu` has those of Europe other than English. Not every lexicon has all of them.
+
+Models answer in their own language whatever that of the question, so every reply is read in all of them.
+"""
+
 
 class Token(NamedTuple):
     """A phrase of a lexicon in a text: its kind, the label that it stands for (or an empty string), and its place."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.lexicon import load
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER, Line, kinds, lines
 from halu_tasks.scorers.reading.reasoning import HINT, REACT, TOKEN, strip_reasoning
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
@@ -36,7 +37,7 @@ _DIGIT = re.compile(r"(?![0-9])\d")
 # "[[A>>B]]": the marks of tags are taken off
 _RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
 _TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
-_LIST_MARK = re.compile(r"[ \t]*(?:[-+•·–—>]+|\d{1,3}[.)])[ \t]+")
+_LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
 _GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
 _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
@@ -45,6 +46,13 @@ _OF_ERROR = {"error", "message", "code", "status", "type", "detail", "details", 
 # characters of a line that may be repeated from the prompt, of one that is no part of another by chance, and of one
 # that says nothing although it stands alone
 _LINE_OF_PROMPT, _LONG_LINE, _PARAGRAPH = 8, 40, 120
+_FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
+_SPACES = re.compile(r"(?<=\S)\s{20,}(?=\S)")
+# a base model goes on with the next question of the prompt's pattern
+_NEXT_TASK = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?:\*\*)?:")
+_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}\n]{1,500})\}{1,2}\$*")
+_TAGGED = re.compile(r"<([A-Za-z]\w{0,30})>([^<>]{1,5000})</\1>")
+_OF_ANSWER = {"wrong", "replacement", "mask", "final", "entity", "sentence", "passage"}
 
 
 class Sentence(NamedTuple):
@@ -115,6 +123,20 @@ class ReplyText(str):
             text = text.replace("\\n", "\n")  # line feeds as JSON writes them
         return sentences(_without_prompt(text, self.prompt))
 
+    @cached_property
+    def plain(self) -> str:
+        """The answer alone: without fences, and of boxes and tags named after an answer, the content."""
+        return _unwrapped(ends(self.text))
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The lines of the answer, without list marks."""
+        return [*lines(self.plain)]
+
+    def is_line_of_prompt(self, line: str) -> bool:
+        """Return whether the prompt has this line."""
+        return line in self.prompt and line in _lines(self.prompt)
+
 
 def _without_prompt(text: str, prompt: str) -> str:
     """Return a text without what it repeats of a prompt: lines beside each other, a cue or a paragraph.
@@ -169,6 +191,23 @@ def failure_of(reply: str) -> str:
 @lru_cache(maxsize=4)
 def _lines(prompt: str) -> frozenset[str]:
     return frozenset(line.strip(" \t>*_#") for line in prompt.split("\n"))
+
+
+def _unwrapped(text: str) -> str:
+    if boxed := _BOXED.findall(text):
+        return "\n".join(boxed)
+    text = _FENCE.sub("", _SPACES.sub(" ", text))  # long runs of spaces would take quadratic time
+    again = _NEXT_TASK.search(text)
+    if again and text[: again.start()].strip():
+        text = text[: again.start()]
+    tagged = [(tag[1].lower(), tag[2].strip("\n")) for tag in _TAGGED.finditer(text)] if "</" in text else []
+    asked = [content for name, content in tagged if name == "output" or _names_answer(name)]
+    return "\n".join(asked) if asked and not all(content.strip().isdigit() for content in asked) else text
+
+
+def _names_answer(name: str) -> bool:
+    found = kinds(name)
+    return bool(found & _OF_ANSWER) and not found & {"aside", "analysis", "field"}
 
 
 def ends(text: str) -> str:

@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import ASIDES, clauses, declines, signs
-from halu_tasks.scorers.reading.languages import LANGUAGES
-from halu_tasks.scorers.reading.lexicon import Token, lexicon
+from halu_tasks.scorers.reading.lexicon import LANGUAGES, Token, lexicon
 from halu_tasks.scorers.reading.reply import ReplyText, sentences
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
 from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Vocabulary
@@ -452,7 +451,7 @@ def only_declines(text: str) -> bool:
 
 
 def _sentences_decline(text: str) -> Iterator[bool]:
-    words = lexicon(*LANGUAGES, *(f"judgment.{language}" for language in LANGUAGES), "declining.eu")
+    words = lexicon(*LANGUAGES, *(f"{name}.{language}" for name in ("judgment", "declining") for language in LANGUAGES))
     folded = (fold(sentence.text) for sentence in sentences(text))
     return (any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded)
 

@@ -9,8 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from halu_tasks.scorers.reading.clauses import Clause, judge, signs, stated
-from halu_tasks.scorers.reading.languages import LANGUAGES
-from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
+from halu_tasks.scorers.reading.lexicon import LANGUAGES, Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reply import Sentence
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
 from halu_tasks.text.folding import fold

@@ -14,7 +14,8 @@ from halu_tasks.tasks import task_named
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 REQUIRED = {"reply": str, "label": str | list, "language": str, "source": str}
 OPTIONAL = {"reason": str, "masks": int, "passage": str, "mode": str, "read": str | list}
-LANGUAGES = {"ar", "de", "en", "es", "fr", "hi", "it", "pt", "ru", "tr", "und", "zh"}
+LANGUAGES = {"ar", "ca", "cs", "de", "en", "es", "eu", "fa", "fi", "fr", "hi", "it", "ja", "ko", "nl", "pt", "ru"}
+LANGUAGES |= {"sv", "tr", "und", "zh"}
 SOURCES = ("real", "rule", "written: ")
 
 
