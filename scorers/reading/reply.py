@@ -33,6 +33,7 @@ _PLAIN = {
     **dict(zip(map(ord, "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與發現實據證爲"),
                "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
 }  # fmt: skip
+_TITLE = re.compile(r"\A[^:：]{1,40}[:：]\s*")
 _DIGIT = re.compile(r"(?![0-9])\d")
 # "[[A>>B]]": the marks of tags are taken off
 _RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
@@ -113,15 +114,20 @@ class ReplyText(str):
     @cached_property
     def values(self) -> list[JsonValue]:
         """The objects that are not part of another."""
-        return [*values(self.text, "{")] if "{" in self.text else []
+        return [*values(self.own, "{")] if "{" in self.text else []
 
     @cached_property
     def sentences(self) -> list[Sentence]:
-        """The plain sentences, without what is repeated of the prompt."""
+        """The plain sentences that the prompt does not have."""
+        return sentences(self.own)
+
+    @cached_property
+    def own(self) -> str:
+        """The text without what it repeats of the prompt."""
         text = self.text
         if "\\n" in text and "\n" not in text.strip():
             text = text.replace("\\n", "\n")  # line feeds as JSON writes them
-        return sentences(_without_prompt(text, self.prompt))
+        return _without_prompt(text, self.prompt)
 
     @cached_property
     def plain(self) -> str:
@@ -147,11 +153,17 @@ def _without_prompt(text: str, prompt: str) -> str:
         return text
     lines = [line for line in text.split("\n") if line.strip()]
     plain = [line.strip(" \t>*_#") for line in lines]
-    repeated = [len(line) >= _LINE_OF_PROMPT and line in prompt for line in plain]
+    # "Question: …", of which the prompt has a template
+    contents = [_TITLE.sub("", line, count=1) or line for line in plain]
+    repeated = [
+        len(line) >= _LINE_OF_PROMPT and (line in prompt or content in prompt)
+        for line, content in zip(plain, contents, strict=True)
+    ]
     if any(repeated):  # a short one may be part of another line of the prompt
         whole = _lines(prompt)
         repeated = [
-            is_in and (len(line) >= _LONG_LINE or line in whole) for line, is_in in zip(plain, repeated, strict=True)
+            is_in and (len(content) >= _LONG_LINE or line in whole or content in whole)
+            for line, content, is_in in zip(plain, contents, repeated, strict=True)
         ]
     if not any(repeated):
         return text
