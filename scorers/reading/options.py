@@ -64,8 +64,9 @@ class Options(Vocabulary):
         """Find the tokens of a folded sentence."""
         letters = [Token("label", found[1].upper(), *found.span()) for found in _NAMED.finditer(text)]
         tokens = super().scan(text)
-        read = ParsedSentence(text, sorted([*tokens, *letters], key=lambda token: token.start) if letters else tokens)
-        return [token for token in read.tokens if token.kind != "label" or not self._is_ordinal(read, token)]
+        tokens = sorted([*tokens, *letters], key=lambda token: token.start) if letters else tokens
+        read = ParsedSentence(text, lambda text: tokens)
+        return [token for token in tokens if token.kind != "label" or not self._is_ordinal(read, token)]
 
     def _is_ordinal(self, read: ParsedSentence, label: Token) -> bool:
         """Return whether "first" is not the first option: beside letters, or before a noun ("the first step")."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from operator import attrgetter
 
@@ -25,17 +25,28 @@ class ParsedSentence:
 
     Args:
         text: The sentence.
-        tokens: Its tokens, from left to right.
+        scan: Finds its tokens, from left to right, when they are first needed.
         starts_line: Whether it begins a line of the reply.
         is_item: Whether that is an item of a list.
         line: The line that it stands on, as the model wrote it.
     """
 
     def __init__(
-        self, text: str, tokens: list[Token], *, starts_line: bool = True, is_item: bool = False, line: str = ""
+        self,
+        text: str,
+        scan: Callable[[str], list[Token]],
+        *,
+        starts_line: bool = True,
+        is_item: bool = False,
+        line: str = "",
     ) -> None:
-        self.text, self.tokens = text, tokens
+        self.text, self._scan = text, scan
         self.starts_line, self.is_item, self.line = starts_line, is_item, line
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The tokens."""
+        return self._scan(self.text)
 
     @cached_property
     def clauses(self) -> list[Clause]:
@@ -49,11 +60,9 @@ class ParsedSentence:
 
     def behind_retraction(self, token: Token) -> ParsedSentence:
         """Return the sentence as one that begins a line, without what stands before the words of a retraction."""
-        if token.label:
-            tokens = [other._replace(start=other.start - token.end, end=other.end - token.end) for other in self.tokens]
-            behind = [other for other in tokens if other.start >= 0]
-            return ParsedSentence(self.text[token.end :], behind, is_item=self.is_item, line=self.line)
-        return ParsedSentence(self.text, self.tokens, is_item=self.is_item, line=self.line)
+        if not token.label:
+            return ParsedSentence(self.text, self._scan, is_item=self.is_item, line=self.line)
+        return ParsedSentence(self.text[token.end :], self._scan, is_item=self.is_item, line=self.line)
 
     def behind(self, place: int) -> Iterator[Token]:
         """Yield the tokens from a place on."""

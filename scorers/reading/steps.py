@@ -157,7 +157,8 @@ def checklist(part: ReplyPart) -> Found | None:
 
 def marker(part: ReplyPart) -> Found | None:
     """The label behind the last marker of a verdict that has one ("Final verdict: False")."""
-    for at, token in part.markers:
+    # most replies end with theirs, so that the sentences before it need not be looked at
+    for at, token in islice(_markers(part.sentences), _MOST_MARKERS):
         if not token.label and (found := _behind_marker(part, at, token)):
             return Found(UNDECIDED, found.sentence) if _is_contradicted(part, at, token, found) else found
     return None
@@ -377,9 +378,10 @@ def _is_contradicted(part: ReplyPart, at: int, marker: Token, found: Found) -> b
     """Return whether the line above gives another label behind the same marker."""
     if marker is not part.sentences[at].tokens[0]:
         return False  # "On a second look, final verdict: …"
-    for above, token in part.markers:
-        if at - 2 <= above < at and not token.label and _word(part, above, token) == _word(part, at, marker):
-            other = _behind_marker(part, above, token)
+    first = max(at - 2, 0)
+    for above, token in _markers(part.sentences[first:at]):
+        if not token.label and _word(part, first + above, token) == _word(part, at, marker):
+            other = _behind_marker(part, first + above, token)
             return bool(other and other.label not in (*NO_VALUE, found.label))
     return False
 

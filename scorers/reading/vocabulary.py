@@ -58,7 +58,7 @@ class Vocabulary:
     def forms(self) -> dict[str, str]:
         """The label of each reply that is a word for it, alone or behind a marker of a verdict and a colon."""
         words = {word: label for word, label in self.words() if label not in NO_VALUE}
-        markers = {marker.rstrip(" :–=") for marker in self.lexicon.literal("declare")}
+        markers = {marker.rstrip(" :–=") for marker in self.lexicon.literal("declare", "")}
         behind = {f"{marker}: {word}": label for marker in markers for word, label in words.items()}
         return {**behind, **words}
 
@@ -87,25 +87,32 @@ class Vocabulary:
         """Return a sentence with its tokens."""
         folded = fold(self.prepare(text))
         if of is None:
-            return ParsedSentence(folded, self.scan(folded))
-        return ParsedSentence(folded, self.scan(folded), starts_line=of.starts_line, is_item=of.is_item, line=of.line)
+            return ParsedSentence(folded, self.scan)
+        return ParsedSentence(folded, self.scan, starts_line=of.starts_line, is_item=of.is_item, line=of.line)
 
     def as_words(self, member: object) -> str:
         """Return what a member of a JSON object says in words."""
         return _AS_WORDS.get(str(member), str(member))
 
+    @cached_property
+    def _takes_back(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, map(fold, self.lexicon.literal("retract", "back")))) or "(?!)")
+
     def retraction(self, read: ParsedSentence) -> Token | None:
         """Return the words of a sentence that take something back; some do only at its beginning."""
-        position, begins = 0, True
-        for token in read.tokens:
+        position = 0
+        for token in self.lexicon.scan(read.text):  # only the first ones
             is_first = token.kind not in ("comma", "stop", "turn", "no")
             if _WORD.search(_NO.sub("", read.text[position : token.start if is_first else token.end])):
-                begins = False
-            if token.kind == "retract" and (begins or token.label == "back"):
+                break
+            if token.kind == "retract":
                 return token
-            begins = begins and not is_first
+            if is_first:
+                break
             position = token.end
-        return None
+        if not self._takes_back.search(read.text):
+            return None
+        return next((token for token in read.tokens if (token.kind, token.label) == ("retract", "back")), None)
 
     def sign(self, read: ParsedSentence, token: Token) -> bool | None:
         """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
