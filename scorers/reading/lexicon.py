@@ -126,14 +126,15 @@ class Lexicon:
 
     def scan(self, text: str) -> Iterator[Token]:
         """Yield the phrases in a folded text, from left to right; of those at one place, the longest."""
-        position = 0
+        position, phrases_of, kind_of = 0, self._phrases, self._kind
         for place in self._places.finditer(text):
-            start = place.start()
-            if start < position or (start and text[start - 1].isalnum() and _is_within_word(text, start)):
+            if (phrases := phrases_of(place[0])) is None or (start := place.start()) < position:
                 continue
-            if (phrases := self._phrases(place[0])) and (match := phrases.match(text, start)):
+            if start and text[start - 1].isalnum() and _is_within_word(text, start):
+                continue
+            if match := phrases.match(text, start):
                 position = match.end()
-                yield Token(*self._kind(match[0]), start, position)
+                yield Token(*kind_of(match[0]), start, position)
 
 
 def _expression(phrase: str, prefix: str) -> str:

@@ -20,6 +20,7 @@ from halu_tasks.scorers.reading.steps import (
     first_word,
     last_clause,
     last_word,
+    statement,
     weak_marker,
 )
 from halu_tasks.scorers.reading.vocabulary import UNDECIDED, Value, Vocabulary
@@ -335,7 +336,10 @@ def _unless_listed(step: Step) -> Step:
 def _option_steps() -> Iterator[Step]:
     for step in STEPS:
         if step is checklist:
+            continue
+        if step is statement:  # a list is none beside a marker
             yield wraps(checklist)(_outside_tables)
+            yield statement
         elif step in (bare_line, last_clause, last_word, first_word):
             yield _unless_listed(step)
         else:

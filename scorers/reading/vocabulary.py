@@ -98,10 +98,16 @@ class Vocabulary:
     def _takes_back(self) -> re.Pattern[str]:
         return re.compile("|".join(map(re.escape, map(fold, self.lexicon.literal("retract", "back")))) or "(?!)")
 
+    @cached_property
+    def _may_begin_retraction(self) -> re.Pattern[str]:
+        phrases = {fold(phrase) for kind in ("retract", "turn", "no") for phrase in self.lexicon.literal(kind)}
+        return re.compile(rf"\W*(?:{'|'.join(map(re.escape, sorted(phrases)))})")
+
     def retraction(self, read: ParsedSentence) -> Token | None:
         """Return the words of a sentence that take something back; some do only at its beginning."""
         position = 0
-        for token in self.lexicon.scan(read.text):  # only the first ones
+        begins = self._may_begin_retraction.match(read.text)
+        for token in self.lexicon.scan(read.text) if begins else ():  # only the first ones
             is_first = token.kind not in ("comma", "stop", "turn", "no")
             if _WORD.search(_NO.sub("", read.text[position : token.start if is_first else token.end])):
                 break
