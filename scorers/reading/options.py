@@ -78,6 +78,8 @@ class Options(Vocabulary):
 
     def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
+        if read.says_nothing(start):
+            return None
         negated, position = False, start
         for token in read.behind(start):
             if re.search(r"\w", read.text[position : token.start]):

@@ -53,6 +53,18 @@ class ParsedSentence:
         """The clauses."""
         return clauses(self.tokens, self.text)
 
+    @cached_property
+    def mention(self) -> tuple[int, int]:
+        """The part of the sentence that only mentions what could be said ("I was about to say …"), up to a turn."""
+        start = next((token.start for token in self.tokens if token.kind == "mention"), len(self.text))
+        turns = (token.start for token in self.tokens if token.kind == "turn" and token.start > start)
+        return start, next(turns, len(self.text))
+
+    def says_nothing(self, place: int) -> bool:
+        """Return whether what begins at a place is only mentioned, or announced ("Sure, here is my answer.")."""
+        start, end = self.mention
+        return start <= place < end or (not place and any(token.kind == "announce" for token in self.tokens))
+
     @property
     def asks(self) -> bool:
         """Whether the sentence is a question."""

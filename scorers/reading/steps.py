@@ -160,7 +160,8 @@ def marker(part: ReplyPart) -> Found | None:
     # most replies end with theirs, so that the sentences before it need not be looked at
     for at, token in islice(_markers(part.sentences), _MOST_MARKERS):
         if not token.label and (found := _behind_marker(part, at, token)):
-            return Found(UNDECIDED, found.sentence) if _is_contradicted(part, at, token, found) else found
+            found = Found(UNDECIDED, found.sentence) if _is_contradicted(part, at, token, found) else found
+            return found if found.label != UNDECIDED else _decided_later(part, at) or found
     return None
 
 
@@ -246,7 +247,7 @@ def last_word(part: ReplyPart) -> Found | None:
         return None
     *before, token = clause.tokens
     is_answer = token.kind in ("yes", "no") and token.label != "after" and not last.goes_on(token.end)
-    if not is_answer or any(other.kind in _DOUBTS for other in before):
+    if not is_answer or last.says_nothing(token.start) or any(other.kind in _DOUBTS for other in before):
         return None
     return Found(part.vocabulary.yes_or_other(token.kind == "no"), last)
 
@@ -271,7 +272,9 @@ def first_word(part: ReplyPart) -> Found | None:
 
 def inference(part: ReplyPart) -> Found | None:
     """What the sentences state of the judged text, if all of them say the same; in a long reply, the first one."""
-    label = part.vocabulary.infer(part.sentences)
+    label = part.vocabulary.infer(
+        [read for read in part.sentences if read.mention[1] < len(read.text) or read.mention[0] == len(read.text)]
+    )
     return Found(label, None) if label else None
 
 
@@ -368,10 +371,22 @@ def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
             return None
         read, start = part.sentences[at + 1], 0
     if value := part.vocabulary.value(read, start):
-        return Found(value.label, read) if value.label else None
+        label = UNDECIDED if read.text[value.end :].lstrip().startswith("?") else value.label
+        return Found(label, read) if label else None
     is_title = not marker.label and read.starts_line and _TITLE.match(read.text, marker.end)
     declined = is_title and any(declines(clause) for clause in read.clauses if clause.end > start)
     return Found(UNDECIDED, read) if declined else None
+
+
+def _decided_later(part: ReplyPart, at: int) -> Found | None:
+    """Return what the end of a reply decides ("Both are right. Therefore, I choose B.")."""
+    behind = part.sentences[at + 1 :]
+    if not any(token.kind in ("conclude", "pick") for read in behind[-2:] for token in read.tokens):
+        return None
+    if part.concluded[0] > at:
+        return conclusion(part)
+    label = part.vocabulary.infer(behind)
+    return Found(label, behind[-1]) if label else None
 
 
 def _is_contradicted(part: ReplyPart, at: int, marker: Token, found: Found) -> bool:
@@ -414,8 +429,8 @@ def _is_supposed(read: ParsedSentence, marker: Token) -> bool:
     if marker is read.tokens[0] and "suppose" not in {token.kind for token in read.tokens}:
         return False
     before = [token for token in read.tokens if token.end <= marker.start]
-    if any(token.kind == "mention" for token in before):
-        return True  # "I was about to write …"
+    if read.says_nothing(marker.start):
+        return True
     if before and before[-1].kind == "bad" and before[-1].end + 1 == marker.start:
         return True  # "Incorrect answer: B"
     openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}

@@ -130,6 +130,8 @@ class Vocabulary:
 
     def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
         """Return the label that a sentence begins with at `start`; None if it begins with something else."""
+        if read.says_nothing(start):
+            return None
         negated = partly = False
         fallback: Value | None = None
         position = start
@@ -152,8 +154,6 @@ class Vocabulary:
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "partly":
                 partly = True
-            elif token.kind == "yes" and any(other.kind == "announce" for other in read.behind(token.end)):
-                return None  # "Sure, here is my answer."
             elif token.kind == "yes" and token.label == "surely":
                 fallback = Value("surely", self.yes, token.end)
             elif token.kind in _ANSWERS:

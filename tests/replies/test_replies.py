@@ -9,6 +9,7 @@ import pytest
 from readers import FOLDER, PAPER, STRICT, read, rows
 
 from halu_tasks.scorers.reading.lexicon import load
+from halu_tasks.scorers.reading.steps import STEPS
 from halu_tasks.tasks import task_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
@@ -81,6 +82,12 @@ def test_a_phrase_of_a_lexicon_has_one_kind(name: str) -> None:
             for phrase in map(str.strip, phrases.split(" | ")):
                 kinds.setdefault(phrase, set()).add(kind)
     assert not {phrase: found for phrase, found in kinds.items() if len(found) > 1}
+
+
+def test_the_page_lists_the_steps_in_order() -> None:
+    rows = re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", PAGE.partition("| step |")[2].partition("\n\n")[0])
+    assert rows[0][0] == "form"
+    assert rows[1:] == [(step.__name__, str(step.__doc__).rstrip(".")) for step in STEPS]
 
 
 PAGE = (FOLDER.parents[1] / "docs" / "reading.md").read_text(encoding="utf-8")
