@@ -294,6 +294,9 @@ def _of_record(record: dict[str, Any], source: Passage, unit: Unit) -> list[str]
     if not any(_is_held(record[name], source) for name in chosen):
         held = [name for name, entry in record.items() if fits[name] >= 0 and _is_held(entry, source)]
         chosen = held[:1] or chosen
+    lists = [name for name, entry in record.items() if fits[name] >= 0 and isinstance(entry, list)]
+    if not chosen and len(lists) == 1:
+        chosen = lists  # {"reason": "all of it is right", "found": []}
     if not chosen and len(record) == 1 and (not _are_texts(record.values()) or next(iter(record)).lower() in QUOTES):
         chosen = [*record]
     if chosen:
