@@ -169,8 +169,19 @@ def _without_prompt(text: str, prompt: str) -> str:
         return text
     before, behind = [False, *repeated[:-1]], [*repeated[1:], False]
     left_out = [
-        here and (above or below or len(line) >= _PARAGRAPH or line.endswith((":", "：")))
-        for line, above, here, below in zip(plain, before, repeated, behind, strict=True)
+        here
+        and (
+            above
+            or below
+            or (len(line) >= _PARAGRAPH and line in prompt)
+            or (number == len(lines) and line.endswith((":", "：")))
+        )
+        for number, (line, above, here, below) in enumerate(zip(plain, before, repeated, behind, strict=True), 1)
+    ]
+    # a cue before the reply's own words is where it answers
+    left_out = [
+        is_out and not (line.endswith((":", "：")) and following is False)
+        for line, is_out, following in zip(plain, left_out, [*left_out[1:], None], strict=True)
     ]
     return "\n".join(line for line, is_out in zip(lines, left_out, strict=True) if not is_out)
 
