@@ -41,12 +41,17 @@ class Answer(NamedTuple, Generic[T]):
         abstained: Whether the reply declines to answer ("I cannot determine whether this is correct").
         inferred: Whether the value is inferred from the reply's prose. A declared answer ("Final verdict: True") takes
             precedence over an inferred one, even if it comes later.
+        step: The step of reading that found the value; empty if there is none.
+        place: Where the line or sentence that it stands on is in the reply, as offsets in characters; None if it
+            stands on no one of them.
     """
 
     value: T | None
     reason: str = ""
     abstained: bool = False
     inferred: bool = False
+    step: str = ""
+    place: tuple[int, int] | None = None
 
     @property
     def outcome(self) -> Outcome:

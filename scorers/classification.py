@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.metrics import Metric, Terms, metric, of_columns, ratio
-from halu_tasks.scorers.score import ScoredReply
 
 Unparsed = Literal["miss", "wrong_label", "ignored"]
 """How a reply without an answer counts in the metrics of a class; `label_metric` explains the values."""
@@ -25,14 +22,6 @@ _MEANING = {
     "recall": "share of the items with target {label} that are answered {label}",
     "f1": "F1 of {label}: harmonic mean of its precision and recall",
 }
-
-
-def score_label(item: Item, answer: Answer[str], measurements: Mapping[str, float] | None = None) -> ScoredReply:
-    """Score an answer that is a label, with further `measurements`.
-
-    The measurement `correct` is 1 if the answer is the target, otherwise 0; a reply without an answer is wrong.
-    """
-    return ScoredReply.of(item, answer, {"correct": float(answer.value == item.target), **(measurements or {})})
 
 
 def part_and_whole(figure: Figure, hits: Column, predicted: Column, actual: Column) -> tuple[Column, Column]:

@@ -157,7 +157,7 @@ class Spans(AnswerKind):
 
     def json_value(self, reply: str) -> Any:
         """Return the marks of a reply in JSON, or the lines of another."""
-        return json.loads(reply) if reply.startswith("[{") else super().json_value(reply)
+        return json.loads(reply) if reply.startswith(("[{", "[]")) else super().json_value(reply)
 
     def check(self, item: Item) -> None:
         """Check that spans are within the text, and have categories and degrees where these are used."""

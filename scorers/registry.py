@@ -32,7 +32,7 @@ READINGS = {
     "error_type": "reading.questions:error_type",
     "factchd_label": "reading.questions:factual",
     "hallucinates": "reading.questions:hallucinates",
-    "hallucinates_multilingual": "reading.questions:hallucinates_multilingual",
+    "hallucinates_multilingual": "reading.questions:hallucinates",
     "letter_alone": "benchmarks.published:letter_alone",
     "pick": "reading.questions:pick",
     "published_judgement": "benchmarks.published:published_judgement",
@@ -40,7 +40,7 @@ READINGS = {
     "published_reasoned_judgement": "benchmarks.published:published_reasoned_judgement",
     "published_true_false": "benchmarks.published:published_true_false",
     "true_false": "reading.questions:true_false",
-    "true_false_zh": "reading.questions:true_false_zh",
+    "true_false_zh": "reading.questions:true_false",
     "truth_word_alone": "benchmarks.published:truth_word_alone",
     "yes_no_alone": "benchmarks.published:yes_no_alone",
 }

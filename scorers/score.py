@@ -33,6 +33,9 @@ class ScoredReply:
         outcome: The outcome of reading the reply.
         verdicts: A judge's verdicts on the reply, one for each question; only scores of judged tasks have any.
         scoring: The mode, `strict` or `paper`.
+        step: The step of reading that found the answer; empty if none did, or if the reading has no steps.
+        place: Where the line or sentence that the answer stands on is in the reply, as offsets in characters; None if
+            it stands on no one of them.
         blank: Whether the reply has no content, where the outcome does not say so, as in `paper`.
         method: The method that answered; None if the model was asked once.
         counts: The names of the facts that the method counted.
@@ -53,6 +56,8 @@ class ScoredReply:
     outcome: Outcome = ANSWERED
     verdicts: Sequence[Verdict] = ()
     scoring: str = "strict"
+    step: str = ""
+    place: Sequence[int] | None = None
     blank: bool = False
     method: str | None = None
     counts: Sequence[str] = ()
@@ -72,7 +77,8 @@ class ScoredReply:
     ) -> ScoredReply:
         """Return the score of an answer to an item, whose target is the item's by default."""
         target = item.target if target is None else target
-        return cls(item.id, item.cluster, answer.value, target, facts, item.tags, answer.reason, answer.outcome)
+        values = (item.id, item.cluster, answer.value, target, facts, item.tags, answer.reason, answer.outcome)
+        return cls(*values, step=answer.step, place=answer.place)
 
     @property
     def reply_outcome(self) -> Outcome:
@@ -132,6 +138,14 @@ def verdicts_as_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
         {name: value for name, value in verdict._asdict().items() if value or name != "left_out"}
         for verdict in verdicts
     ]
+
+
+def score_label(item: Item, answer: Answer[str], facts: Mapping[str, float] | None = None) -> ScoredReply:
+    """Score an answer that is a label, with further `facts`.
+
+    The fact `correct` is 1 if the answer is the target, otherwise 0; a reply without an answer is wrong.
+    """
+    return ScoredReply.of(item, answer, {"correct": float(answer.value == item.target), **(facts or {})})
 
 
 def mark_empty(scored: ScoredReply, reply: str) -> ScoredReply:

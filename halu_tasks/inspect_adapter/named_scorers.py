@@ -29,12 +29,11 @@ from halu_tasks.judging.reaching import failure_of
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.benchmarks.strings import Returns
-from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
-from halu_tasks.scorers.score import ScoredReply, mark_failed
+from halu_tasks.scorers.score import ScoredReply, mark_failed, score_label
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt
 

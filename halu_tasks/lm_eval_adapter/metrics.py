@@ -30,13 +30,13 @@ from halu_tasks.core.errors import DataError, UsageError, unknown
 from halu_tasks.core.settings import checked_settings
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemValue, Part, part_of
 from halu_tasks.replies.scoring import logger
-from halu_tasks.replies.warnings import reply_warnings
+from halu_tasks.replies.warnings import reply_warnings, unplaced_replies
 from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.benchmarks.strings import Returns
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
 from halu_tasks.scorers.score import ScoredReply
@@ -154,7 +154,7 @@ def halu_mean(values: Sequence[Any], part: Part | None = None) -> Any:
     metric = next(metric for metric in metrics_of(scorer, json.loads(arguments)) if metric.name == name)
     if part == "value" and name == HEADLINES[scorer]:
         outcomes = Counter(value.score.outcome for value in values)
-        for share, meaning in reply_warnings(outcomes):
+        for share, meaning in reply_warnings(outcomes, unplaced=unplaced_replies(value.score for value in values)):
             logger.warning("halu_%s: %s %s", scorer, share, meaning)
     # a document without a cluster is one
     scores = [value.score for value in values]

@@ -49,7 +49,7 @@ from halu_tasks.replies.parts import (
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, named_as, shards_at
 from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import asks_models, prepare_judge
-from halu_tasks.replies.warnings import SameAnswer, run_warnings
+from halu_tasks.replies.warnings import UNPLACED, SameAnswer, run_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.gold import LabelGold, SpanGold
@@ -245,7 +245,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     beside, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
     parts = {key: list[Sums | Columns]() for key in metrics}
     is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[ScoredReply]()
-    same = SameAnswer()
+    same, unplaced = SameAnswer(), 0
     for records, people in _by_cluster(job, files, number):
         is_scored[[record.item for record in records]] = True
         outcomes.update(record.outcome for record in records if record.shard != NO_FILE)
@@ -255,6 +255,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             score = json.loads(record.score)
             same.add(record.id, score["answer"], score["target"])
         columns = _columns(records, needs_ids=needs_ids)
+        unplaced += int((columns[UNPLACED] > 0).sum())
         if task.judged or keep:
             kept += (_score(record) for record in records)
         for key, metric in metrics.items():
@@ -280,7 +281,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in evaluation.scoring.reference_replies
         },
-        warnings=warnings + run_warnings(task, outcomes, kept, missing=missing, same=same),
+        warnings=warnings + run_warnings(task, outcomes, kept, missing=missing, same=same, unplaced=unplaced),
         people=_people(evaluation, items, map(int, scored), beside),
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),

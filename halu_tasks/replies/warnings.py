@@ -14,10 +14,13 @@ from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Task
 
-MOST_EMPTY, MOST_CUT, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.01, 0.20, 0.05
-"""The shares of empty, cut and unparsed replies, and of inferred answers, above which `reply_warnings` warns."""
+MOST_EMPTY, MOST_CUT, MOST_UNPARSED, MOST_INFERRED, MOST_UNPLACED = 0.01, 0.01, 0.20, 0.05, 0.20
+"""The shares of replies above which `reply_warnings` warns: empty, cut, unparsed, with an inferred answer, and with a
+string that occurs nowhere in the text."""
 
 
+UNPLACED = "unplaced"
+"""The fact of scores of strings that are looked up in a text: how many of them occur nowhere in it."""
 CUT, ENDED = "max_tokens", "stop"
 """Why a reply ended, as Inspect says it: by the token limit, or by itself."""
 Stops = Mapping[tuple[Outcome, str], int]
@@ -68,8 +71,9 @@ def reply_warnings(
     task: Task | None = None,
     missing: int = 0,
     stops: Stops | None = None,
+    unplaced: int = 0,
 ) -> list[tuple[str, str]]:
-    """Warn of many empty, unparsed or truncated replies, and of many whose answer is inferred.
+    """Warn of many empty, unparsed or truncated replies, of many whose answer is inferred, and of wrong quotations.
 
     Args:
         outcomes: The number of replies by `ScoredReply.reply_outcome`; items without any reply are not counted.
@@ -77,6 +81,7 @@ def reply_warnings(
         task: The task; of one's own, the prompt may be at fault.
         missing: The number of items without any reply, which are part of the whole in the shares that are shown.
         stops: Why the replies ended, as far as it is known.
+        unplaced: The number of replies with a string that occurs nowhere in the text (`unplaced_replies`).
 
     Returns:
         For each warning, how many replies there are, and what they are and what to do.
@@ -100,11 +105,19 @@ def reply_warnings(
             meaning = f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies"
             meaning = "; ".join([meaning, *_advice_on_unparsed(how, task, cut, count, ended)])
         warnings.append((_share(count, total + missing, "replies", known), meaning))
+    if unplaced > MOST_UNPLACED * total:
+        meaning = "return a string that occurs nowhere in the text, which counts as wrong; look at some of them "
+        warnings.append((_share(unplaced, total + missing, "replies"), f"{meaning}(docs/reading.md)"))
     cut = sum(stops.get((outcome, CUT), 0) for outcome in (ANSWERED, INFERRED, ABSTAINED))
     if cut > MOST_CUT * total:
         meaning = "were cut off by the token limit, and what could be read of them is scored; raise the limit"
         warnings.append((_share(cut, total + missing, "replies"), meaning + (how.more_tokens if how else "")))
     return warnings
+
+
+def unplaced_replies(scores: Iterable[ScoredReply]) -> int:
+    """Count the replies with a string that occurs nowhere in the text that they were asked to quote from."""
+    return sum(score.facts.get(UNPLACED, 0) > 0 for score in scores)
 
 
 def _advice_on_empty(how: HowAsked | None, cut: int, count: int) -> str:
@@ -205,6 +218,7 @@ def run_warnings(
     missing: int = 0,
     stops: Stops | None = None,
     same: SameAnswer | None = None,
+    unplaced: int | None = None,
 ) -> list[str]:
     """Return what keeps the figures of a run from saying much about the model, each in a line that names the task.
 
@@ -216,10 +230,12 @@ def run_warnings(
         missing: As in `reply_warnings`.
         stops: As in `reply_warnings`.
         same: Whether the replies give one answer; by default, it is found in the scores.
+        unplaced: As in `reply_warnings`; by default, it is found in the scores.
     """
     warnings: list[tuple[str, str]] = []
     if not os.environ.get(REPORT_FOLLOWS):
-        warnings = reply_warnings(outcomes, how, task, missing, stops)
+        unplaced = unplaced_replies(scores) if unplaced is None else unplaced
+        warnings = reply_warnings(outcomes, how, task, missing, stops, unplaced)
         warnings += request_warnings(scores, sum(outcomes.values()) + missing)
         warnings += (same or SameAnswer(scores)).warnings(sum(outcomes.values()) + missing, how, task)
         warnings += verdict_warnings(task, scores)

@@ -19,7 +19,15 @@ from halu_tasks.core.options import Options
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scorer import ReplyScorer
-from halu_tasks.replies.warnings import HowAsked, SameAnswer, Stops, reply_warnings, request_warnings, verdict_warnings
+from halu_tasks.replies.warnings import (
+    HowAsked,
+    SameAnswer,
+    Stops,
+    reply_warnings,
+    request_warnings,
+    unplaced_replies,
+    verdict_warnings,
+)
 from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import ScoredReply
@@ -200,7 +208,7 @@ class Run:
         if self.provenance.prompt_hash and self.chat_template is not None:
             harness: Literal["inspect", "lm_eval"] = "inspect" if self.program == "Inspect" else "lm_eval"
             how = HowAsked(harness, self.chat_template, bool(self.asked["structured"]), self.provenance.fewshot)
-        warnings = reply_warnings(self.outcomes, how, task, stops=self.stops)
+        warnings = reply_warnings(self.outcomes, how, task, stops=self.stops, unplaced=unplaced_replies(self.scores))
         warnings += request_warnings(self.scores, len(self.answers))
         warnings += self._same.warnings(len(self.answers), how, task) if self.constant else []
         return warnings + verdict_warnings(task, self.scores)

@@ -16,14 +16,15 @@ from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
-from halu_tasks.scorers.annotators import in_mode
+from halu_tasks.scorers.annotators import CLASS, in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
-from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText, failure_of
+from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
 from halu_tasks.scorers.statistics.calibration import with_probability
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result", ScoredReply, Answer[str])
 MODES: tuple[Mode, ...] = ("strict", "paper")
+# characters of the shortest reply that may repeat the prompt
+_SHORTEST_ECHO = 20
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 """How far a reply is searched for further questions, in characters, and how many of these are looked at.
 
@@ -104,11 +107,11 @@ class AnswerKeys(Keys):
             return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
-        from halu_tasks.scorers.benchmarks.labels import LabelQuestion  # imports numpy, which listings avoid
+        from halu_tasks.scorers.reading.own_labels import question_of  # imports numpy, which listings avoid
 
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),
-            self.reading or LabelQuestion(tuple(self.labels), prompts),
+            self.reading or question_of(tuple(self.labels), prompts),
             self.labels if any(self.labels.values()) else {},
             target_varies=self.target_varies,
             explains=self.explains,
@@ -365,19 +368,30 @@ class Scoring(Keys):
         self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None, questions: tuple[str, ...]
     ) -> ScoredReply:
         """Score a reply; `questions` are those that a reply may continue with."""
-        item = in_mode(item, mode)
-        if reply.failure:
-            score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), reply.failure)
+        if CLASS in item.tags:
+            item = in_mode(item, mode)
+        asked = self._asked(item, questions) if len(reply.text) > _SHORTEST_ECHO else ""
+        text = ReplyText(reply.text, asked)
+        # in `paper` the authors read what servers write in the place of a reply
+        if failure := reply.failure or (failure_of(text) if mode == "strict" else ""):
+            score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), failure)
             return replace(score, blank=False)
         if self.judge:
-            score = self._judged_score(mode, item, self.judged_text(mode, item, reply.text, questions), verdicts)
+            score = self._judged_score(mode, item, self.judged_text(mode, item, text, questions), verdicts)
         else:
-            score = self._read_score(mode, item, reply, questions)
+            score = self._read_score(mode, item, text, questions)
+            if reply.probability is not None:
+                score = with_probability(score, reply.probability)
         if mode == "strict":
-            return mark_empty(score, reply.text)
+            return mark_empty(score, text) if score.answer is None else score
         # in `paper` the authors tell neither these apart, nor empty replies from others
         outcome = _IN_PAPER.get(score.outcome, score.outcome)
         return replace(score, outcome=outcome, scoring=mode, blank=not reply.text.strip())
+
+    def _asked(self, item: Item, questions: tuple[str, ...]) -> str:
+        """Return the texts of the prompt and what its placeholders stand for, which a reply may repeat."""
+        system = (self.system,) if isinstance(self.system, str) else ()
+        return "\n".join((*system, *questions, *item.fields.values()))
 
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
@@ -385,36 +399,38 @@ class Scoring(Keys):
         abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(strip_reasoning(text) or "")
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
-    def _read_score(self, mode: str, item: Item, reply: Reply, questions: tuple[str, ...]) -> ScoredReply:
-        texts = self._readings(mode, reply.text, questions)
-        return with_probability(
-            _first_read(self.scorers[mode].score(item, text, None) for text in texts), reply.probability
-        )
+    def _read_score(self, mode: str, item: Item, reply: ReplyText, questions: tuple[str, ...]) -> ScoredReply:
+        read = self.scorers[mode].score
+        if mode != "strict" or "\n" not in reply:
+            return read(item, reply, None)
+        for text in self._readings(reply, questions):
+            score = read(item, text, None)
+            if score.outcome != UNPARSED:
+                break
+        return score
 
     def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
         assert self.read
-        return _first_read(map(self.read, self._readings("strict", reply, questions)))
+        return _first_read(map(self.read, self._readings(ReplyText(reply), questions)))
 
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
         if mode == "strict" and (answer := structured_answer(reply)):
             return answer
-        parts = self._readings(mode, reply, questions)
+        parts = self._readings(ReplyText(reply), questions) if mode == "strict" else (reply,)
         return next((text for text in parts if self.judge.questions(item, text, len(text))), reply)
 
-    def _readings(self, mode: str, reply: str, questions: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the parts of a reply to read, in order, until one has an answer.
+    def _readings(self, reply: ReplyText, questions: tuple[str, ...]) -> tuple[ReplyText, ...]:
+        """Return the parts of a reply to read in `strict`, in order, until one has an answer.
 
-        In `strict` these are what precedes another question that the reply continues with, and the whole reply. A label
-        must be declared before that question, since a reply that weighs an answer may repeat the item before it
-        reaches its verdict. In `paper` it is always the whole reply.
+        These are what precedes another question that the reply continues with, and the whole reply. A label must be
+        declared before that question, since a reply that weighs an answer may repeat the item before it reaches its
+        verdict.
         """
-        if mode != "strict":
-            return (reply,)
         ends = next_question(questions).finditer(reply[:_LONGEST_TURN])
-        turns = (turn for end in ends if (turn := reply[: end.start()].rstrip()))
+        turns = (turn for end in ends if (turn := reply.until(end.start())))
         before = list(islice(turns, _MOST_TURNS))
         if self.read:
             return (next((text for text in before if self._declares_label(text)), reply),)

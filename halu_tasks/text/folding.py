@@ -2,7 +2,7 @@
 
 Two strings are the same if `normalise` returns the same of both, and a string stands in a text where the two are the
 same (`folded_with_places`). Neither tells composed from decomposed characters (NFC, NFD), nor compatible ones, case,
-styles of quotes, or runs of white space.
+styles of quotes and hyphens, the digits of scripts, or runs of white space.
 
 Words are folded further, so that all spellings of a word become the same (`fold`). Folded are case, full-width letters,
 accents, dotted and dotless i; Arabic diacritics, tatweel and spellings of alef, ta marbuta, ya and kaf; the nukta and
@@ -55,7 +55,14 @@ def slug(label: str) -> str:
 
 # --- what is the same -------------------------------------------------------------------------------
 
-_QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"), **dict.fromkeys("“”„‟″«»＂「」『』", '"')})
+_SIGNS = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"),
+        **dict.fromkeys("“”„‟″«»＂「」『』〝〞", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012–−﹣", "-"),
+    }
+)
+_SPACE = re.compile(r"\s+")
 # characters of which one may be made; a longer run of combining marks is of a text made to take time
 _LONGEST = 32
 
@@ -77,7 +84,8 @@ class Folded(NamedTuple):
 def folded_with_places(text: str) -> Folded:
     """Fold a text for comparison, and say where each character of the result comes from.
 
-    The result is in compatibility form (NFKC), without case, with one style of quotes, and with single spaces. The
+    The result is in compatibility form (NFKC), without case, with one style of quotes and hyphens, with the digits of
+    ASCII, and with single spaces. The
     Turkish İ and ı become i, and so does an i followed by a combining dot above, which other programs make of İ when
     they convert it to lower case.
     """
@@ -98,6 +106,13 @@ def folded_with_places(text: str) -> Folded:
             starts += [at] * len(part)
             ends += [at + 1] * len(part)
     return Folded("".join(parts), starts, ends)
+
+
+def folded(text: str) -> str:
+    """Fold a text as `folded_with_places` does."""
+    if text.isascii():
+        return _SPACE.sub(" ", text.lower().translate(_SIGNS))
+    return folded_with_places(text).text
 
 
 def _composed(text: str) -> Iterator[tuple[int, str]]:
@@ -129,8 +144,10 @@ def _joined(last: str, char: str) -> str:
 @lru_cache(maxsize=2**14)
 def _fold_piece(string: str) -> str:
     if string.isascii():
-        return string.lower().translate(_QUOTES)
-    plain = unicodedata.normalize("NFKC", string.translate(_QUOTES)).casefold()
+        return string.lower().translate(_SIGNS)
+    if len(string) == 1 and (digit := unicodedata.decimal(string, -1)) >= 0:
+        return str(digit)
+    plain = unicodedata.normalize("NFKC", string.translate(_SIGNS)).casefold()
     return unicodedata.normalize("NFKC", plain).replace("i\u0307", "i").replace("ı", "i")
 
 
@@ -141,19 +158,23 @@ def normalise(string: str) -> str:
     signs that carry meaning (%, #, &, @, a minus before a digit). A string of punctuation only is kept. A string of
     more than 10,000 characters is only stripped and case-folded, since it is compared with shorter ones.
     """
-    if len(string) > 10_000:
-        return string.strip().casefold()
-    folded = " ".join(folded_with_places(string).text.split())
-    start, end = 0, len(folded)
-    while end > start and _is_removable(folded[end - 1]):
+    return string.strip().casefold() if len(string) > 10_000 else _normalised(string)
+
+
+@lru_cache(maxsize=2**10)  # a string is compared several times
+def _normalised(string: str) -> str:
+    plain = " ".join(folded(string).split())
+    start, end = 0, len(plain)
+    while end > start and _is_removable(plain[end - 1]):
         end -= 1
-    while start < end and _is_removable(folded[start]):
-        if folded[start] == "-" and folded[start + 1 : start + 2].isdigit():
+    while start < end and _is_removable(plain[start]):
+        if plain[start] == "-" and plain[start + 1 : start + 2].isdigit():
             break
         start += 1
-    return folded[start:end] or folded
+    return plain[start:end] or plain
 
 
+@lru_cache(maxsize=2**14)
 def _is_removable(char: str) -> bool:
     category = unicodedata.category(char)
     return char in " `" or category in ("Cf", "Cc") or (category[0] == "P" and char not in "%‰#&@")

@@ -6,11 +6,11 @@ localization tasks (section 4.2); the rule for locating a string is this project
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from halu_tasks.text.folding import Folded, folded_with_places
+from halu_tasks.text.folding import Folded, folded, folded_with_places
 
 Span = tuple[int, int]
 
@@ -23,12 +23,16 @@ FUZZY_SCORE = 90.0
 _FUZZY_BUDGET = 200_000_000
 
 
-def occurrences(text: str, string: str) -> Iterator[int]:
-    """Yield the starts of all occurrences of `string`, including overlapping ones; none if it is empty."""
-    at = text.find(string) if string else -1
+def occurrences(text: str, string: str) -> list[int]:
+    """Return the starts of all occurrences of `string`, including overlapping ones; none if it is empty."""
+    starts, at = list[int](), text.find(string) if string else -1
     while at >= 0:
-        yield at
+        starts.append(at)
         at = text.find(string, at + 1)
+    return starts
+
+
+_folded_text = lru_cache(maxsize=16)(folded_with_places)  # several strings, and replies, are about one text
 
 
 class Text:
@@ -44,7 +48,7 @@ class Text:
 
     @cached_property
     def _folded(self) -> Folded:
-        return folded_with_places(self.text)
+        return _folded_text(self.text)
 
     def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:
         """Locate a string; white space around it is ignored.
@@ -61,31 +65,32 @@ class Text:
         string = string.strip()
         if not string:
             return []
-        if starts := list(occurrences(self.text, string)):
-            return [(start, start + len(string)) for start in starts]
-        folded = folded_with_places(string).text
-        ranges = ((start, start + len(folded)) for start in occurrences(self._folded.text, folded))
-        spans = [self._span(*ends) for ends in ranges if self._whole(*ends)]
+        size, starts = len(string), occurrences(self.text, string)
+        if starts:
+            return [(start, start + size) for start in starts]
+        plain = folded(string)
+        size, starts = len(plain), occurrences(self._folded.text, plain)
+        spans = [self._span(at, at + size) for at in starts if self._whole(at, at + size)] if starts else []
         if spans or not fuzzy or len(string) < FUZZY_LENGTH:
             return spans
-        return self._nearest(folded)
+        return self._nearest(plain)
 
-    def _nearest(self, folded: str) -> list[Span]:
+    def _nearest(self, plain: str) -> list[Span]:
         """Return the part of the text most similar to the folded string, if it is similar enough."""
         from rapidfuzz import fuzz  # imported here because most strings are found as they are
 
         text = self._folded.text
-        size, room = len(folded), len(text)
+        size, room = len(plain), len(text)
         if size > room:
             # rapidfuzz would look for the text in the string, so the two are compared as a whole; the ratio of
             # strings of these lengths is at most 200 * room / (size + room)
             possible = 200 * room >= FUZZY_SCORE * (size + room)
-            similar = possible and fuzz.ratio(folded, text, score_cutoff=FUZZY_SCORE) >= FUZZY_SCORE
+            similar = possible and fuzz.ratio(plain, text, score_cutoff=FUZZY_SCORE) >= FUZZY_SCORE
             return [self._span(0, room)] if similar else []
         self._budget -= size * room
         if self._budget < 0:
             return []
-        alignment = fuzz.partial_ratio_alignment(folded, text, score_cutoff=FUZZY_SCORE)
+        alignment = fuzz.partial_ratio_alignment(plain, text, score_cutoff=FUZZY_SCORE)
         if alignment is None or alignment.dest_start == alignment.dest_end:
             return []
         return [self._span(alignment.dest_start, alignment.dest_end)]

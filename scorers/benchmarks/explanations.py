@@ -22,15 +22,15 @@ from annotated_types import Gt, Le
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import published
-from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
+from halu_tasks.scorers.classification import Unparsed, label_metric
 from halu_tasks.scorers.gold import ExplanationGold
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.fields import structured_reply
-from halu_tasks.scorers.reading.question import only_declines
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
+from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.score import ScoredReply, score_label
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 
 Weight = Annotated[float, Gt(0), Le(1)]

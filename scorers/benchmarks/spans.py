@@ -19,15 +19,26 @@ from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.reading.fields import values
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.lines import Unit
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import precision_sum
 from halu_tasks.text.folding import normalise
-from halu_tasks.text.marks import HARD, Mark, degree_and_category, marks_of, placed, quoted, shifted, trimmed, unmarked
-from halu_tasks.text.spans import Span, Text
+from halu_tasks.text.marks import (
+    CATEGORIES,
+    HARD,
+    Mark,
+    degree_and_category,
+    marks_of,
+    placed,
+    quoted,
+    shifted,
+    trimmed,
+    unmarked,
+)
+from halu_tasks.text.spans import FUZZY_LENGTH, Span, Text
 
 _EQUAL = 8  # the decimals to which degrees are compared
 _MOST_BEYOND = 10**15  # characters beyond a text; a longer offset, of a model caught in a loop, may be no float
@@ -80,7 +91,7 @@ def read_marks(
         records: Whether quotations may come as records with a degree or a category.
     """
     try:
-        given = _given(strip_reasoning(reply) or "", text, categories, records=records)
+        given = _given(ReplyText(reply).text, text, categories, records=records)
     except ValueError as error:
         return Marked(Answer(None, str(error)), {}, (), (), (), 0)
     if isinstance(given, tuple):
@@ -105,9 +116,11 @@ def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
 
     What is the same string (`normalise`) has the same places.
     """
-    as_it_is = text.place(string, fuzzy=False)
-    occurrences = as_it_is or text.place(normalise(string), fuzzy=False) or text.place(string)
-    return [span for span in occurrences if span in gold] or occurrences
+    plain = normalise(string)
+    found = text.place(string, fuzzy=False) or (text.place(plain, fuzzy=False) if plain != string else [])
+    if not found and len(string) >= FUZZY_LENGTH:
+        found = text.place(string)
+    return [span for span in found if span in gold] or found
 
 
 def recall(found: Marked, strings: Iterable[str]) -> float:
@@ -144,10 +157,12 @@ def _given(
     Raises:
         ValueError: An offset or a degree is impossible.
     """
+    if "[" not in reply and "{" not in reply and "<" not in reply:
+        return []
     contents = list(_contents(reply, text))
     for content in (*reversed(contents), [each for each in contents if isinstance(each, dict)]):
         marks = _hard_and_soft(content)
-        quotes = _quotes(content) if records or marks else []
+        quotes = _quotes(content, text) if records or marks else []
         if marks:
             hard, soft = marks
             own = [placed(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
@@ -161,19 +176,17 @@ def _given(
         bare, tagged = unmarked(reply, categories)
     except ValueError:
         return []
-    if marks_in := shifted(bare, tagged, text):
+    if marks_in := shifted(bare, tagged, text) if tagged else None:
         return marks_in, marks_in
     return [_Quote(bare[mark.start : mark.end], category=mark.category) for mark in tagged]
 
 
 def _contents(reply: str, text: str) -> Iterator[Any]:
     """Yield the JSON lists and objects of a reply that are not part of another, nor a quotation, such as a matrix."""
-    end, quoted = 0, "".join(text.split())
-    for value in sorted((*values(reply, "["), *values(reply, "{")), key=lambda value: value.start):
-        if value.start >= end:
-            end = value.end
-            if "".join(reply[value.start : end].split()) not in quoted:
-                yield value.content
+    quoted = "".join(text.split())
+    for value in values(reply):
+        if "".join(reply[value.start : value.end].split()) not in quoted:
+            yield value.content
 
 
 def _hard_and_soft(content: Any) -> tuple[list[Mark], list[Mark]] | None:
@@ -189,16 +202,22 @@ def _hard_and_soft(content: Any) -> tuple[list[Mark], list[Mark]] | None:
     return None if hard is None or soft is None else (hard, soft)
 
 
-def _quotes(content: Any) -> list[_Quote]:
+def _quotes(content: Any, text: str) -> list[_Quote]:
     """Return the quotations of a list of records, or of an object that has such a list; empty if it has none."""
     if isinstance(content, dict):
         content = next((value for value in content.values() if isinstance(value, list)), None)
     if not isinstance(content, list) or not all(isinstance(record, Mapping) for record in content):
         return []
-    strings = [*map(quoted, content)]
+    strings = [quoted(record) or _part_of(text, record) for record in content]
     if not all(map(str.strip, strings)):
         return []
     return [_Quote(string, *degree_and_category(record)) for string, record in zip(strings, content, strict=True)]
+
+
+def _part_of(text: str, record: Mapping[str, Any]) -> str:
+    """Return the first string of a record, under whatever key but those of categories, that occurs in a text."""
+    strings = (value for key, value in record.items() if isinstance(value, str) and key not in CATEGORIES)
+    return next((string for string in strings if string.strip() and string in text), "")
 
 
 # --- degrees, character by character ----------------------------------------------------------------------

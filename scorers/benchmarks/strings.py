@@ -25,7 +25,7 @@ from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.gold import SpanGold, StringsGold
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
-from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply

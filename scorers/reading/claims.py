@@ -22,10 +22,12 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.clauses import signs, stated
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
-from halu_tasks.scorers.reading.question import Question
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.text import ends
+from halu_tasks.scorers.reading.reply import ends, sentences
+from halu_tasks.scorers.reading.steps import Question
 from halu_tasks.scorers.reading.verdicts import VerdictReader
+from halu_tasks.scorers.reading.vocabulary import Vocabulary
 
 SUPPORTED, UNSUPPORTED = "supported", "unsupported"
 
@@ -36,9 +38,10 @@ _NAMES = (
 )
 read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 """Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
-_support = Question(("judgment", "claims"), ("en", "eu", "zh"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED)
+_support = Question(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
+_parse = _support.vocabulary.parse
 
-_MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|[A-H][.)])\s+")
+_MARK = re.compile(rf"^\s*(?:{BULLET}|{NUMBER}|\d{{1,3}}:\s+|[A-H][.)]\s+)")
 _CLAIM = re.compile(
     r"^\W{0,4}(?:claim|statement|aussage|behauptung|affirmation|afirmación|声明|陈述)\s?(?P<number>\d{1,3})?\s?"
     r"(?:[:.)–—✓✔✅✗✘❌-]\s?(?P<text>.{0,60})|$)",
@@ -58,6 +61,8 @@ _NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}
 _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
 _COUNTED = re.compile(r"\b(?:claims?|statements?|facts?|supported|verified)\b")
 _SUPPORTED = re.compile(r"\b(?:document|article|source|passage|supported|unsupported)\b", re.IGNORECASE)
+# "Supported: Perhaps", not "SUPPORTED: The mayor resigned"
+_UNKNOWN = re.compile(r"\s*\w+(?: \w+)?\W*")
 _ORDINALS = ("first", "second", "third", "fourth", "fifth")
 _WHICH = re.compile(rf"\b(?:claim|statement) (\d{{1,3}})\b|\bthe ({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:all|both|every\w*|each|none|neither)\b", re.IGNORECASE)
@@ -145,10 +150,11 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
         if group and not _NOT_CHECKED.fullmatch(body):
             yield index, group == SUPPORTED
             continue
+        found = list(_named(body, following))
+        if not found and _UNKNOWN.fullmatch(body, _end_of_title(body)):
+            continue
         found = (
-            list(_named(body, following))
-            or list(_listed(body, below=below or is_claim))
-            or list(_alone(body, is_claim=is_claim, below=below))
+            found or list(_listed(body, below=below or is_claim)) or list(_alone(body, is_claim=is_claim, below=below))
         )
         if not found and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
             found = list(_of_sentences(body))[-1:]
@@ -156,6 +162,12 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
         below = not found
         if found and body.endswith((":", "：", "?")):
             last = index + 1  # the check was on the next line
+
+
+def _end_of_title(line: str) -> int:
+    """Return where the name of the check and its colon end that a line begins with; its length if it does not."""
+    places = read_support.name_places(line)[:1]
+    return next((end for start, end in places if start == 0 and line[end - 1] in ":：="), len(line))
 
 
 def _named(line: str, following: str) -> Iterator[bool]:
@@ -201,7 +213,7 @@ def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:
 
 def _of_sentences(text: str) -> Iterator[bool]:
     """Yield the check of each clause that judges a claim, in sentences about claims or the document."""
-    for read in _support.sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text)):
+    for read in (_parse(each.text, each) for each in sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text))):
         if not _ABOUT.search(read.text):
             continue
         if (count := _COUNT.search(read.text)) and _COUNTED.search(read.text):
@@ -219,7 +231,10 @@ def _with_revision(found: list[tuple[int, bool]], lines: list[str]) -> list[bool
     checked = [check for _, check in found]
     first = found[0][0] if found else len(lines)
     later = range(first + 1, len(lines))
-    revised = next((at for at in later if any(map(_support.retracts, _support.sentences(lines[at])[:1]))), None)
+    retraction = _support.vocabulary.retraction
+    revised = next(
+        (at for at in later if any(retraction(_parse(each.text)) for each in sentences(lines[at])[:1])), None
+    )
     if revised is None:
         return checked
     before = [check for index, check in found if index < revised]

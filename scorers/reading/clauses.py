@@ -18,8 +18,7 @@ ASIDES = ("concede", "suppose", "consequence")
 _CUTS = ("stop", "turn", "bound", "conclude", "concede", "suppose", "because")
 _APART = re.compile(r"\s*(?:$|[.,:;!–—])")
 _WORD = re.compile(r"\w")
-# "that it is not common in winter is false"
-_PREDICATE = re.compile(r"\w (?:is|are|was|were) $")
+_ALTERNATIVES = (["good", "either", "bad"], ["bad", "either", "good"])
 
 
 class Clause(NamedTuple):
@@ -76,8 +75,20 @@ def stated(found: list[Clause]) -> list[Clause]:
     if found and found[-1].text.rstrip().endswith("?"):
         last = max((i for i, clause in enumerate(found) if clause.has("ask", "question")), default=len(found) - 1)
         found = found[last + 1 :]
-    sure = (clause for clause in found if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define"))
-    return [clause for clause in sure if not _asks(clause) and not declines(clause)]
+    sure = (
+        clause
+        for clause in found
+        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define", "announce", "report", "mention")
+    )
+    return [clause for clause in sure if not (_asks(clause) or declines(clause) or _offers(clause))]
+
+
+def _offers(clause: Clause) -> bool:
+    """Return whether a clause names two opposite answers as alternatives ("Yes or No")."""
+    words = {"yes": "good", "no": "bad"}
+    named = [token for token in clause.tokens if clause.text[token.start : token.end] != "and"]
+    kinds = [words.get(token.kind, token.kind) for token in named]
+    return any(kinds[at : at + 3] in _ALTERNATIVES for at in range(len(kinds) - 2))
 
 
 def _asks(clause: Clause) -> bool:
@@ -100,7 +111,6 @@ def declines(clause: Clause) -> bool:
 def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
     """Yield for each word of judgment in a clause whether it speaks for the judged text, and its token."""
     negated, used, partly = False, False, False
-    negator: Token | None = None
     pending: list[tuple[bool, Token]] = []
     for token, following in zip(clause.tokens, [*clause.tokens[1:], None], strict=False):
         if token.kind == "no" and token.label == "after":
@@ -113,17 +123,14 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
         if token.kind == "good" and following and following.kind == "bad" and following.start <= token.end + 1:
             continue  # "a factual error"
         if token.kind in ("negate", "no", "cannot"):
-            again = used or _is_apart(clause, negator, token) or token.label == "nor"
+            again = used or token.label == "nor"
             negated, used = (True if again else not negated), False
-            negator = token
         elif token.kind == "label":
             negated = negated and not used  # a new subject
         elif token.kind == "partly":
             partly = True
         elif token.kind in ("good", "bad"):
             good = token.kind == "good"
-            if negated and _PREDICATE.search(clause.text, clause.start, token.start):
-                negated = not _is_apart(clause, negator, token)
             if not clause.text[token.start].isalnum():  # a sign
                 pending.append((good, token))
                 continue
@@ -132,16 +139,6 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
     if clause.has("except") and pending and all(good for good, _ in pending):
         pending = [(False, pending[-1][1])]  # "everything is right except the date"
     yield from pending
-
-
-def _is_apart(clause: Clause, negator: Token | None, token: Token) -> bool:
-    """Return whether a negator belongs to another verb ("those who have not had it are not …").
-
-    "Contains nothing that is not right" is one statement.
-    """
-    if negator is None or not _WORD.search(words_between(clause, negator.end, token.start)):
-        return False
-    return not any(other.kind == "whole" for other in clause.tokens if negator.end <= other.start < token.start)
 
 
 def judge(sentence_clauses: list[Clause]) -> Statement | None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
+import yaml
+
+from halu_tasks.core.files import yaml_loader
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 _MOST = 100
 _COMMA = re.compile(r",(?=\s*[}\]])")
+# what may stand on the line before a list or an object that is not JSON, and after it
+_OPENING = re.compile(r"(?:[^\n\[{]{0,80}[:=])?[ \t`*_>-]*")
+_CLOSING = re.compile(r"[\]}](?=[ \t`*_.,;]*(?:\n|\Z))")
+_MOST_LENIENT, _LONGEST_LENIENT = 20, 20_000
 
 
 class JsonValue(NamedTuple):
@@ -43,26 +51,51 @@ def structured_answer(text: str) -> str:
     return answer if isinstance(answer, str) else ""
 
 
-def values(text: str, opens: str) -> Iterator[JsonValue]:
+def values(text: str, opens: str = "[{") -> Iterator[JsonValue]:
     """Yield the objects ("{") or arrays ("[") of a text that are not part of another, at most 100.
 
-    Trailing commas are accepted.
+    Trailing commas are accepted. What begins a line, or stands behind its heading, and ends one may also be written as
+    in Python or YAML.
     """
-    start = text.find(opens)
+    opening = re.compile(f"[{re.escape(opens)}]")
+    found = opening.search(text)
+    tries = _MOST_LENIENT
     for _ in range(_MOST):
-        if start < 0:
+        if found is None:
             return
+        start = found.start()
+        value: Any = None
         try:
             value, end = _DECODER.raw_decode(text, start)
         except (ValueError, RecursionError):
-            closing = text.find("}" if opens == "{" else "]", start)
+            end = start + 1
+            closing = text.find("}" if text[start] == "{" else "]", start)
             try:
-                value, end = _DECODER.decode(_COMMA.sub("", _quoted(text[start : closing + 1]))), closing + 1
+                value = _DECODER.decode(_COMMA.sub("", _quoted(text[start : closing + 1])))
+                end = closing + 1
             except (ValueError, RecursionError):
-                value, end = None, start + 1
+                if tries and _OPENING.fullmatch(text, text.rfind("\n", 0, start) + 1, start):
+                    tries -= 1
+                    value, end = _lenient(text, start)
         if isinstance(value, dict | list):
             yield JsonValue(value, start, end)
-        start = text.find(opens, end)
+        found = opening.search(text, end)
+
+
+def _lenient(text: str, start: int) -> tuple[Any, int]:
+    """Return the list or object at a place as Python or YAML writes it, and its end; None if there is none."""
+    for closing in islice(_CLOSING.finditer(text, start, start + _LONGEST_LENIENT), 10):
+        source = text[start : closing.end()]
+        if "&" in source and "*" in source:  # YAML would repeat what is between them
+            break
+        source = source.replace("“", '"').replace("”", '"')
+        if source[0] == "{" and ":" not in source:
+            source = f"[{source[1:-1]}]"
+        try:
+            return yaml_loader(source, "reply", "BaseLoader").get_single_data(), closing.end()
+        except (yaml.YAMLError, RecursionError, ValueError):
+            continue
+    return None, start + 1
 
 
 def _quoted(text: str) -> str:

@@ -26,6 +26,12 @@ _EXPRESSIONS = {"*": r"\w*", "...": r"(?:\S+ ){0,3}?"}
 _JOINED, _WORD_END = "[ '-]+", r"(?!\w)"
 _compiled = cache(re.compile)
 
+LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi", "es", "fa", "ja", "ko")
+"""The languages of the lexicons; `eu` has those of Europe other than English. Not every lexicon has all of them.
+
+Models answer in their own language whatever that of the question, so every reply is read in all of them.
+"""
+
 
 class Token(NamedTuple):
     """A phrase of a lexicon in a text: its kind, the label that it stands for (or an empty string), and its place."""
@@ -65,11 +71,20 @@ class Lexicon:
                             self._open[phrase] = "" if prefix else begin, expression, kind, label
                         else:
                             self._exact[fold(phrase)] = kind, label
+        self._by_first = defaultdict[str, list[tuple[str, tuple[str, str, str, str]]]](list)
+        for phrase, of in self._open.items():
+            self._by_first[of[0][:1]].append((phrase, of))
         self._index(list(expressions.values()))
         self.kinds = {kind for kind, _ in self._exact.values()} | {kind for *_, kind, _ in self._open.values()}
         """The kinds of its phrases."""
         self._kind = lru_cache(100_000)(self._find_kind)
         self._phrases = lru_cache(100_000)(self._find_phrases)
+
+    def literal(self, kind: str, label: str | None = None) -> list[str]:
+        """Return the phrases of a kind that stand for nothing but themselves; None for those of any label."""
+        of = {**self._exact, **{phrase: (kind, label) for phrase, (_, _, kind, label) in self._open.items()}}
+        chosen = (phrase for phrase, each in of.items() if each[0] == kind and label in (None, each[1]))
+        return [phrase for phrase in chosen if "*" not in phrase and "..." not in phrase]
 
     def _index(self, expressions: list[tuple[str, str, str]]) -> None:
         """Sort expressions by what they begin with, so that most words of a text only have to be looked up.
@@ -82,8 +97,6 @@ class Lexicon:
         chars = _HAN + "".join(map(re.escape, sorted(single)))
         joined = {expression.removeprefix(_JOINED)[0] for expression, begin, _ in expressions if not begin}
         self._places = re.compile("|".join([rf"[^\W{chars}]+|[{chars}]", *(f"{_JOINED}(?={char})" for char in joined)]))
-        # no place is within a word, unless letters are places
-        self._begins = rf"(?<![^\W{_HAN}])" if any(map(str.isalnum, single)) else ""
         self._begun, self._stems = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
         for expression, begin, prefix in expressions:
             place = self._places.match(begin)
@@ -97,7 +110,7 @@ class Lexicon:
         """Return an expression for the phrases that begin with a word or character; None if there are none."""
         found = [*self._begun.get(start.lstrip(" '-"), ())]
         found += [each for end in range(1, len(start) + 1) for each in self._stems.get(start[:end], ())]
-        return _compiled(_alternatives(found, "" if _has_han(start) else self._begins)) if found else None
+        return _compiled(_alternatives(found)) if found else None
 
     def _find_kind(self, text: str) -> tuple[str, str]:
         if known := self._exact.get(text):
@@ -105,7 +118,7 @@ class Lexicon:
         # compiling all expressions takes longer than most replies
         matching = [
             (phrase, kind, label)
-            for phrase, (begin, expression, kind, label) in self._open.items()
+            for phrase, (begin, expression, kind, label) in (*self._by_first[text[0]], *self._by_first[""])
             if text.startswith(begin) and _compiled(expression).fullmatch(text)
         ]
         _, kind, label = max(matching, key=lambda match: len(match[0].strip("*")))
@@ -113,12 +126,15 @@ class Lexicon:
 
     def scan(self, text: str) -> Iterator[Token]:
         """Yield the phrases in a folded text, from left to right; of those at one place, the longest."""
-        position = 0
+        position, phrases_of, kind_of = 0, self._phrases, self._kind
         for place in self._places.finditer(text):
-            start = place.start()
-            if start >= position and (phrases := self._phrases(place[0])) and (match := phrases.match(text, start)):
+            if (phrases := phrases_of(place[0])) is None or (start := place.start()) < position:
+                continue
+            if start and text[start - 1].isalnum() and _is_within_word(text, start):
+                continue
+            if match := phrases.match(text, start):
                 position = match.end()
-                yield Token(*self._kind(match[0]), start, position)
+                yield Token(*kind_of(match[0]), start, position)
 
 
 def _expression(phrase: str, prefix: str) -> str:
@@ -129,20 +145,25 @@ def _expression(phrase: str, prefix: str) -> str:
     return expression + ends
 
 
+def _is_within_word(text: str, start: int) -> bool:
+    return text[start - 1 : start + 1].isalnum() and not _has_han(text[start - 1 : start + 1])
+
+
 def _has_han(text: str) -> bool:
     # a set of them takes a millisecond to compile
     return not text.isascii() and any("\u3400" <= char <= "\u9fff" for char in text)
 
 
-def _alternatives(expressions: Iterable[str], begins: str) -> str:
+def _alternatives(expressions: Iterable[str]) -> str:
     """Return an expression for the longest of several; those of one first letter are tried together."""
     groups: dict[str, list[str]] = {}
-    for expression in sorted(set(expressions), key=lambda expression: (-len(expression), expression)):
+    longest_first = sorted(set(expressions), key=lambda each: (-len(each.removesuffix(_WORD_END)), each))
+    for expression in longest_first:
         first = expression[0] if expression[0].isalnum() else ""
         groups.setdefault(first, []).append(expression[len(first) :])
     marks = groups.pop("", [])
     words = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
-    return "|".join([*marks, *([f"{begins}(?:{words})"] if words else [])])
+    return "|".join([*marks, *([words] if words else [])])
 
 
 @cache

@@ -4,52 +4,82 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cached_property, wraps
 
 from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
-from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
+from halu_tasks.scorers.reading.sentence import ParsedSentence
+from halu_tasks.scorers.reading.steps import (
+    STEPS,
+    Found,
+    ReplyPart,
+    Step,
+    bare_line,
+    checklist,
+    first_word,
+    last_clause,
+    last_word,
+    statement,
+    weak_marker,
+)
+from halu_tasks.scorers.reading.vocabulary import UNDECIDED, Value, Vocabulary
 
 _BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
-_LETTER = re.compile(
-    r"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
+# a letter that is not an article; in small letters, behind "answer" or alone behind a colon
+_LETTER = (
+    r"(?<![A-Za-z\-])([{0}])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
     rf"(?! (?!(?:{_BEHIND})\b)[a-z])"
-    r"|(?<=\b[Aa]nswer )([A-Da-d])\b|(?<=\b[Oo]ption )([A-Da-d])\b"
-    r"|(?<=\b[A-C] and )([B-D])\b|(?<=\b[A-C] nor )([B-D])\b|(?<=\b[A-C] or )([B-D])\b"
+    r"|(?<=\b[Aa]nswer )([{0}{1}])\b|(?<=\b[Oo]ption )([{0}{1}])\b"
+    r"|(?<=[:：] )([{1}])(?=\W*\Z)|(?<=\bis )([{2}])(?=\W*\Z)"
+    r"|(?<=\b[{0}] and )([{0}])\b|(?<=\b[{0}] nor )([{0}])\b|(?<=\b[{0}] or )([{0}])\b"
 )
+_NAMED = re.compile(r"\bzq([a-z])\b")
 _ORDINALS = ("first", "second", "former", "latter", "third", "fourth", "1st", "2nd")
 _WORD = re.compile(r"\w")
 # "A is wrong, while B is right" concedes nothing
 _CONTRAST = re.compile(r"\b(?:while|whereas)\s*$")
-_ALONE = re.compile(r"\W*([a-dA-D])\W*")
 
 Places = list[tuple[int, str]]
 """Options, or how they are rated, each behind its place in the sentence."""
 
 
-class OptionQuestion(Question):
-    """A question whose labels are the letters of options, which a reply takes, rates or rules out."""
+class Options(Vocabulary):
+    """The words of a question whose labels are the letters of options, which a reply takes, rates or rules out."""
+
+    @cached_property
+    def _letters(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        upper = "".join(self.labels)
+        letter = _LETTER.replace("{0}", upper).replace("{1}", upper.lower())
+        letter = letter.replace("{2}", upper.lower().replace("a", ""))  # "the answer is a" may break off
+        return re.compile(rf"\W*([{upper}{upper.lower()}])\W*"), re.compile(letter)
 
     def prepare(self, text: str) -> str:
         """Return a sentence in which letters of options are words of their own ("zqa")."""
-        if alone := _ALONE.fullmatch(text):
+        only, letter = self._letters
+        if alone := only.fullmatch(text):
             return f"{text[: alone.start(1)]} zq{alone[1].lower()} {text[alone.end(1) :]}"
-        return _LETTER.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
+        return letter.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
 
-    def scan(self, text: str) -> Iterator[Token]:
+    def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence."""
-        read = Read(text, super().scan(text))
-        yield from (token for token in read.tokens if token.kind != "label" or not self._is_ordinal(read, token))
+        letters = [Token("label", found[1].upper(), *found.span()) for found in _NAMED.finditer(text)]
+        tokens = super().scan(text)
+        tokens = sorted([*tokens, *letters], key=lambda token: token.start) if letters else tokens
+        read = ParsedSentence(text, lambda text: tokens)
+        return [token for token in tokens if token.kind != "label" or not self._is_ordinal(read, token)]
 
-    def _is_ordinal(self, read: Read, label: Token) -> bool:
+    def _is_ordinal(self, read: ParsedSentence, label: Token) -> bool:
         """Return whether "first" is not the first option: beside letters, or before a noun ("the first step")."""
         if read.text[label.start : label.end].removeprefix("the ") not in _ORDINALS:
             return False
         is_noun = read.text[label.end + 1 : label.end + 2].isalpha() and read.next(label.end) in ("", "part")
         return "zq" in read.text or is_noun
 
-    def value(self, read: Read, start: int = 0) -> Value | None:
+    def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
+        if read.says_nothing(start):
+            return None
         negated, position = False, start
         for token in read.behind(start):
             if re.search(r"\w", read.text[position : token.start]):
@@ -71,12 +101,23 @@ class OptionQuestion(Question):
                 return None
         return None
 
-    def _of_option(self, read: Read, token: Token, negated: bool) -> Value:
-        behind = list(itertools.islice(read.behind(token.end), 3))
+    def _of_option(self, read: ParsedSentence, token: Token, negated: bool) -> Value:
+        behind = list(itertools.islice(read.behind(token.end), 8))
+        if read.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
+            behind = [other for other in behind if read.text[other.start] not in "()"]
+        behind = behind[:3]
         follows = behind[0].kind if behind and behind[0].start <= token.end + 3 else ""
         others = any(other.kind == "label" and other.label != token.label for other in behind)
+        if others and behind[1:] and behind[1].kind == "label" and read.text[behind[0].start] in "<>=":
+            # "[[B>A]]"
+            rated = {">": token.label, "<": behind[1].label}
+            return Value("label", rated.get(read.text[behind[0].start], UNDECIDED), behind[1].end)
         if others and follows in ("either", "comma", "both", "label"):
-            return Value("label", "" if follows == "comma" else UNDECIDED, token.end)
+            is_list = follows == "comma" and behind[1].kind == "label"
+            is_list = is_list and (not read.goes_on(behind[1].end) or _joins(behind[2:3]))
+            is_listed = follows != "comma" or is_list
+            alone = follows == "comma" and behind[1].kind == "label" and not negated  # "A, B is wrong"
+            return Value("label", UNDECIDED if is_listed else token.label if alone else "", token.end)
         if behind and behind[0].kind == "suppose":
             return Value("label", "", token.end)
         if negated:
@@ -100,59 +141,30 @@ class OptionQuestion(Question):
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
-    def _declared(self, found: list[Read]) -> str | None:
-        label = super()._declared(found)
-        return label if label and label != UNDECIDED else self._called_right(found) or label
-
-    def _called_right(self, found: list[Read]) -> str | None:
-        """Return the option that the last or the first sentence calls right and no more ("A is correct.")."""
-        for read in (found[-1], found[0]) if found else ():
-            is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
-            value = None if is_aside else self.value(read)
-            good = self._rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
-            if value and good and not read.goes_on(good.end):
-                return value.label
-        return None
-
-    def _rated_right(self, read: Read, value: Value) -> Token | None:
+    def rated_right(self, read: ParsedSentence, value: Value) -> Token | None:
         """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in read.behind(value.end) if token.kind in ("good", "stop")), None)
-        is_rated = good and good.kind == "good" and not read.goes_on(value.end, good.start)
+        good = next((token for token in read.behind(value.end) if token.kind in ("good", "better", "stop")), None)
+        is_rated = good and good.kind != "stop" and not read.goes_on(value.end, good.start)
         return good if is_rated else None
 
-    def ends_clause(self, read: Read, value: Value) -> bool:
+    def ends_clause(self, read: ParsedSentence, value: Value) -> bool:
         """Return whether nothing but that it is right is said of the option in its clause."""
-        good = self._rated_right(read, value)
+        good = self.rated_right(read, value)
         return super().ends_clause(read, value._replace(end=good.end) if good else value)
 
-    def _alone(self, found: list[Read]) -> str | None:
-        heads = set[str]()
-        for read in found:
-            for index, token in enumerate(read.tokens):
-                begins = index == 0 and read.starts_line and not _WORD.search(read.text, 0, token.start)
-                if token.kind == "label" and (begins or read.next(token.end) in ("stop", "good", "bad", "yes", "no")):
-                    heads.add(token.label)
-        # lines that begin with different letters discuss or repeat the options
-        return None if len(heads) > 1 else super()._alone(found)
-
-    def begins(self, read: Read, value: Value) -> bool:
+    def begins(self, read: ParsedSentence, value: Value) -> bool:
         """Return whether an option at the beginning of a sentence is taken, not in a table."""
         return "¦" not in read.text and super().begins(read, value)
 
-    def _each(self, found: list[Read]) -> str | None:
-        # a table with a column for each option is not read
-        if any("¦" in read.text or any(token.kind == "declare" for token in read.tokens) for read in found):
-            return None
-        listed = super()._each(found)
-        return listed if listed != UNDECIDED else None
-
-    def infer(self, found: list[Read]) -> str | None:
+    def infer(self, found: list[ParsedSentence]) -> str | None:
         """Return the option taken last, or rated right alone, or left when the others are ruled out.
 
         What follows the last marker of a verdict counts alone, if it rates any.
         """
         markers = [n for n, read in enumerate(found) if any(t.kind == "declare" and not t.label for t in read.tokens)]
-        ratings = (markers and self._rate(found[markers[-1] :])) or self._rate(found)
+        ratings = self._rate(found[markers[-1] :]) if markers else []
+        if all(kind == "wrong" for _, kind in ratings):
+            ratings = self._rate(found)
         if not ratings and len(found) == 1:
             named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
             return self._only(set(self.labels) & set(named))
@@ -161,7 +173,7 @@ class OptionQuestion(Question):
         is_open = wrong and not any(kind == "pick" or (label in wrong and kind != "wrong") for label, kind in ratings)
         return label or (self._only(set(self.labels) - wrong) if is_open else None)
 
-    def _rate(self, found: list[Read]) -> list[tuple[str, str]]:
+    def _rate(self, found: list[ParsedSentence]) -> list[tuple[str, str]]:
         """Return the options that sentences rate, each with `pick`, `right` or `wrong`."""
         ratings: list[tuple[str, str]] = []
         subject = ""
@@ -270,6 +282,80 @@ class OptionQuestion(Question):
             if another is not None and last_option < another < place:
                 labels = [label for label in self.labels if label not in labels] if labels else []
             yield from ((label, kind) for label in labels if label in self.labels)
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def called_right(part: ReplyPart) -> Found | None:
+    """A last or first sentence that calls the option right and says no more ("A is correct.")."""
+    vocabulary = part.vocabulary
+    assert isinstance(vocabulary, Options)
+    for read in (part.sentences[-1], part.sentences[0]) if part.sentences else ():
+        is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
+        value = None if is_aside else vocabulary.value(read)
+        good = vocabulary.rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
+        if value and good and (not read.goes_on(good.end) or _only_praises(read, good)):
+            return Found(value.label, read)
+    return None
+
+
+def _only_praises(read: ParsedSentence, good: Token) -> bool:
+    """Return whether nothing but that the option is right, or better, and a reason follows."""
+    behind = itertools.takewhile(lambda token: token.kind != "because", read.behind(good.end))
+    end = good.end
+    for token in behind:
+        if token.kind not in ("comma", "good", "better") or _WORD.search(read.text, end, token.start):
+            return False
+        end = token.end
+    return not _WORD.search(read.text, end, end + 1)
+
+
+def _outside_tables(part: ReplyPart) -> Found | None:
+    # a table with a column for each option is not read
+    if any("¦" in read.text or any(token.kind == "declare" for token in read.tokens) for read in part.sentences):
+        return None
+    found = checklist(part)
+    return found if found and found.label != UNDECIDED else None
+
+
+def _unless_listed(step: Step) -> Step:
+    """Return a step that is not taken if lines begin with different letters, which discuss or repeat the options."""
+
+    @wraps(step)
+    def unless_listed(part: ReplyPart) -> Found | None:
+        heads = set[str]()
+        for read in part.sentences:
+            for token in read.tokens:
+                begins = read.starts_line and not read.goes_on(0, token.start)
+                if token.kind == "label" and (begins or read.next(token.end) in ("stop", "good", "bad", "yes", "no")):
+                    heads.add(token.label)
+        return None if len(heads) > 1 else step(part)
+
+    return unless_listed
+
+
+def _option_steps() -> Iterator[Step]:
+    for step in STEPS:
+        if step is checklist:
+            continue
+        if step is statement:  # a list is none beside a marker
+            yield wraps(checklist)(_outside_tables)
+            yield statement
+        elif step in (bare_line, last_clause, last_word, first_word):
+            yield _unless_listed(step)
+        else:
+            yield step
+        if step is weak_marker:
+            yield called_right
+
+
+OPTION_STEPS = tuple(_option_steps())
+"""How an option is looked for, in order."""
+
+
+def _joins(tokens: Iterable[Token]) -> bool:
+    return any(token.kind in ("comma", "either", "both") for token in tokens)
 
 
 def _negated(clause: Clause) -> set[int]:

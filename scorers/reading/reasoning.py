@@ -16,16 +16,16 @@ _PARTS = ("opens", "closes", "answers", "ends")
 _BEGINS = r"(?=[<\[◁](?=[/|｜\w])|\A|assistant|to=|Here(?:'s| is) my response|## Final Response)"
 # what those have in small letters that stand behind the beginning of a reply; no character but an ASCII letter has the
 # small form of another than i, k and s
-_HINT = re.compile(r"[<[◁]|tantc|tantf|to=|my re|## f")
+HINT = re.compile(r"[<[◁]|tantc|tantf|to=|my re|## f")
 _EXPRESSIONS = "|".join(
     f"(?P<{part}{number}>{expression})"
     for number, markup in enumerate(load("markups"))
     for part in _PARTS
     if (expression := markup.get(part))
 )
-_TOKEN = re.compile(f"{_BEGINS}(?:{_EXPRESSIONS})", re.IGNORECASE)
+TOKEN = re.compile(f"{_BEGINS}(?:{_EXPRESSIONS})", re.IGNORECASE)
 # "Thought: … Final Answer: …", as agents write that are prompted like ReAct
-_REACT = re.compile(r"\s{0,9}Thought:"), re.compile(r"(?m)^[ \t]{0,9}Final Answer:")
+REACT = re.compile(r"\s{0,9}Thought:"), re.compile(r"(?m)^[ \t]{0,9}Final Answer:")
 # the answer that the reasoning is followed by, in a tag of its own
 _ANSWER = re.compile(r"\s*<(answer|response|output|solution|conclusion)>(.*?)(?:</\1>.*)?\Z", re.DOTALL | re.IGNORECASE)
 
@@ -64,8 +64,8 @@ def _split(reply: str) -> tuple[str | None, str]:
     kept: list[str] = []
     unopened = ""
     start, thinking, separated = 0, False, False
-    may_have = _HINT.search(reply.lower()) or _TOKEN.match(reply)
-    for token in _TOKEN.finditer(reply) if may_have else ():
+    may_have = HINT.search(reply.lower()) or TOKEN.match(reply)
+    for token in TOKEN.finditer(reply) if may_have else ():
         part = str(token.lastgroup).rstrip("0123456789")
         if part == "ends":
             if thinking:
@@ -92,7 +92,7 @@ def _split(reply: str) -> tuple[str | None, str]:
     text = "".join([*kept, reply[start:]])
     if separated and (tagged := _ANSWER.fullmatch(text)) and text.count(f"<{tagged[1]}>") == 1:
         text = tagged[2]
-    opened, answers = _REACT
+    opened, answers = REACT
     if opened.match(text) and (answer := max(answers.finditer(text), key=re.Match.start, default=None)):
         text = text[answer.end() :]
     return text, unopened

@@ -1,41 +1,99 @@
-"""Read the strings that a reply quotes from a passage, or gives for its masks (mode `strict`).
+"""Read the strings that a reply quotes from a text, or gives for its masks (mode `strict`).
 
-The prompts of ReFACT (appendix C.3 to C.5) and HaluEval's localization ask for bare lines; models add headings,
-reasons, corrections and markup. The rules, in order:
+Prompts ask for bare lines; models add headings, list marks, quotation marks, remarks and corrections, or write data.
+These steps are tried in order, and the first that has an answer gives it:
 
- 1. Reasoning and markup around the answer are removed. A list, an object or a table is read as data, by the names of
-    its fields.
- 2. Headings divide the reply. The last part whose heading names what was asked for is the answer, or else the text
-    before the first heading; what is under "Explanation:" or "The correct sentence:" is not.
- 3. If lines have list marks, these are read; otherwise, lines that quote the passage and short ones. Of "wrong →
-    right", "wrong (should be right)" and the like, the wrong part is read, for masks the right one.
- 4. What a line quotes is looked up: the line, its parts, or what it sets off in quotation marks occurs in the passage.
-    A string that does not occur there is kept, without quotes, marks and remarks, if it is a line alone.
- 5. A reply that says that nothing is wrong gives the empty list; one that only declines gives no answer.
+1. *listed*: every line has a list mark and a few words, and nothing else;
+2. *copied*: every line occurs in the text as it is;
+3. *data*: a list, an object or a table, of which the fields are read that are named after what was asked for, or else
+   those that hold a part of the text;
+4. *lines*: the strings on the lines under the heading that fits best. These are the parts of a line that occur in the
+   text: the line, what precedes a remark or a correction, the parts between separators, or what is in quotation marks
+   and not called right. Without any, it is what is on the lines, unless they are running text that occurs nowhere;
+5. *nothing*: the reply says that there is nothing to quote, or declines.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from itertools import groupby
+from typing import Any
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.lexicon import lexicon
-from halu_tasks.scorers.reading.pieces import Piece, bare, called_wrong, divided, quoted, right_part, wrong_part
-from halu_tasks.scorers.reading.question import only_declines
-from halu_tasks.scorers.reading.questions import NO, hallucinates_multilingual
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.records import data_of
-from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, SPACE, Line, Unit, sections_of, unwrapped
-from halu_tasks.scorers.reading.text import ends
-from halu_tasks.text.folding import fold
+from halu_tasks.scorers.reading.fields import JsonValue, values
+from halu_tasks.scorers.reading.lines import (
+    ENCLOSING,
+    LONGEST,
+    MOST_LINES,
+    SPACE,
+    Line,
+    Piece,
+    Unit,
+    bare,
+    kinds,
+    quoted,
+    sections,
+    unquoted,
+    words,
+)
+from halu_tasks.scorers.reading.questions import NO, hallucinates
+from halu_tasks.scorers.reading.reply import ReplyText
+from halu_tasks.scorers.reading.steps import only_declines
+from halu_tasks.text.folding import SPACELESS, fold
+from halu_tasks.text.marks import QUOTES
 from halu_tasks.text.spans import Text
 
+Strings = Answer[list[str]]
+
+_NONE = re.compile(r"[\W_]*(?:none|n/a|nothing)[\W_]*|[\W_]*", re.IGNORECASE)
+_OF_GRAMMAR = re.compile("The|An?|In|Of|On|At|To|It|This|That|These")
 _SHORT = 400  # a longer text says more than that there is nothing
-_SENTENCE_END = re.compile(r"(?<=[.!?。])[\"”»’')]*\s+(?![a-z])|\n+")
-_STOPS = " ,.;:!?،؛。，；：、！？"
-_MARKS = ' "“”«»*_`'
-_LANGUAGES = ("en", "zh", "tr", "ar", "hi")
+_SENTENCE_END = re.compile(r"(?<=[.!?。।؟])[\"”»’')]*\s+(?![a-z])|\n+")
+_DATE = re.compile(r"\b\d{1,2}\.\Z")
+_STOPS = " ,.;:!?،؛。，；：、！？।"
+_ENDS = tuple(".!?。！？।؟")
+_MARKS = ' "“”„«»‹›‚‘’「」『』*_`'
+_SPACELESS = re.compile(f"[{SPACELESS}]")
+
+_ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
+_BETWEEN = re.compile(r"(?:[\s,;/&|.•،、，；]|and|or|und|oder|et|ou|y|e|o|och|ja|i|a|και|и|و|और|ve|和|與|与|及)*")
+_DIVIDERS = (
+    re.compile(r"(?:^|(?<=[\s,;]))\(?\d{1,2}[.)]\s+(?=\S)|\s+[•◦▪·]\s+"),
+    re.compile(r"[;；]\s*(?:and\s+|or\s+)?(?![^()]*\))"),
+    re.compile(r"(?:;\s*|[،，、；]\s*|,\s+)(?:and\s+|or\s+|und\s+|et\s+|y\s+|e\s+)?(?![^()]*\))"),
+    re.compile(r"\s(?:\||/{1,2})\s|\t"),
+    re.compile(r",?\s+(?:and|&|und|et|y|och|ja)\s+(?![^()]*\))"),
+)
+_MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
+_TURN = re.compile(
+    rf"\s*({_ARROW})\s*|\s+(?:(?:should be |is |are )?replaced (?:with|by)|should (?:be|say|read)|becomes)\s+"
+    r"|(?<=[>\"”’'`*])\s(?:with|by)\s",
+    re.IGNORECASE,
+)
+_INSTEAD = (
+    r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
+)
+_REMARK = re.compile(
+    rf"\s*{_ARROW}\s*|\s+{_INSTEAD}(?!\w)\s*|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[](?![^()\[\]]*[)\]] ?\w)"
+    r"|(?<=\S)[（【]|[,;]?\s+(?:is|are|was|were) (?:factually )?(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
+    re.IGNORECASE,
+)
+_MOST_REMARKS = 12
+_OPEN = r"[\s:\"“„«「'*`_(]*\Z"
+_RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|\b(?:not|to|with|by)){_OPEN}", re.IGNORECASE)
+_DENIED = re.compile(rf"\b(?:not|instead of|rather than|in place of){_OPEN}", re.IGNORECASE)
+_WRONG_BEFORE = re.compile(
+    r"\b(?:wrong|incorrect|false|inaccurate|erroneous|untrue|error|hallucinated|unsupported)\b"
+    rf"[^.\"“«]{{0,60}}?(?:\bis|\bare|:|\bhere){_OPEN}",
+    re.IGNORECASE,
+)
+_RIGHT_AFTER = re.compile(
+    r"[\W_]*(?:too,? )?(?:and |but )?(?:(?:this|it|which|that|these|those|they|both)(?: one| two)? )?"
+    r"(?:is|are|was|were|seems?|looks?|sounds?) (?:\w+ly )?(?:all )?(?:correct|right|accurate|true|fine|ok|okay)\b",
+    re.IGNORECASE,
+)
 
 
 class Passage:
@@ -46,32 +104,45 @@ class Passage:
     """
 
     def __init__(self, text: str) -> None:
+        self.text = text
         self._text = Text(text)
-        self._held: dict[str, bool] = {}  # an endless reply repeats its strings
-        self.sentences = [part for part in _SENTENCE_END.split(text) if part.count(" ") > 3]
+        self._held: dict[str, tuple[bool, bool]] = {}  # an endless reply repeats its strings
 
-    def holds(self, string: str) -> bool:
-        """Return whether a string occurs in the text as whole words."""
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences of some length; the day of a date ("am 3. Oktober") does not end one."""
+        found: list[str] = []
+        for part in _SENTENCE_END.split(self.text):
+            if found and _DATE.search(found[-1]):
+                found[-1] += f" {part}"
+            else:
+                found.append(part)
+        return [part for part in found if part.count(" ") > 3]
+
+    def holds(self, string: str, *, as_words: bool = True) -> bool:
+        """Return whether a string occurs in the text, as whole words or anywhere."""
         string = string.strip()
         if string not in self._held:
-            self._held[string] = any(map(str.isalnum, string)) and any(
-                not _in_word(self._text.text, start, string[0]) and not _in_word(self._text.text, end, string[-1])
-                for start, end in self._text.place(string, fuzzy=False)
-            )
-        return self._held[string]
+            has_words = bool(self.text) and any(map(str.isalnum, string))
+            spans = self._text.place(string, fuzzy=False) if has_words else []
+            self._held[string] = bool(spans), any(self._is_words(string, *span) for span in spans)
+        return self._held[string][as_words]
+
+    def _is_words(self, string: str, start: int, end: int) -> bool:
+        return not _in_word(self.text, start, string[0]) and not _in_word(self.text, end, string[-1])
 
     def resembles(self, string: str) -> bool:
         """Return whether a string of some length occurs in the text with at most a tenth changed."""
-        return len(string) > 20 and bool(self._text.place(string))
+        return len(string) > 20 and bool(self.text) and bool(self._text.place(string))
 
 
 def _in_word(text: str, at: int, char: str) -> bool:
-    """Return whether a place is inside a word of the text; Chinese and Japanese have no spaces between words."""
+    """Return whether a place is inside a word of the text; some scripts have no spaces between words."""
     around = text[max(0, at - 1) : at + 1] + char
-    return len(around) == 3 and around.isalnum() and not re.search("[\u3040-\u9fff]", around)
+    return len(around) == 3 and around.isalnum() and not _SPACELESS.search(around)
 
 
-def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
+def quotations(reply: str, passage: str, unit: Unit) -> Strings:
     """Return the strings of a passage that a reply calls wrong, in its order and with repetitions.
 
     Args:
@@ -79,86 +150,42 @@ def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
         passage: The text from which the model was asked to quote; empty if it is not known.
         unit: What it was asked for: each `entity`, one `sentence`, or each `passage` of any length.
     """
-    text = strip_reasoning(reply)
-    lines = [line for raw in (text or "").splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
-    if len(lines) == 1 and len(lines[0]) <= 8 and _says_none(lines[0], unit):  # "None" may be a word of the passage
-        return Answer([])
-    if lines and all(line in passage for line in lines):
-        return Answer(_strings(_once(lines, max(2, len(lines) // 2)), unit))
-    source = Passage(passage)
-    return _answer(text, unit, bare, lambda lines: _quoted_on(lines, source, unit))
+    return _answer(ReplyText(reply), Passage(passage), unit, 0)
 
 
-def replacements(reply: str, expected: int) -> Answer[list[str]]:
+def replacements(reply: str, expected: int) -> Strings:
     """Return the replacements that a reply gives for masks, in order.
 
     Args:
         reply: The reply.
         expected: The number of masks; surplus replacements are returned, too.
     """
-
-    def read_lines(lines: list[Line]) -> tuple[list[str], bool]:
-        strings = _strings(_filled(lines, expected), "replacement")
-        return _once(strings, expected), len(strings) > 1 or any(not _declines(string) for string in strings)
-
-    return _answer(strip_reasoning(reply), "replacement", right_part, read_lines)
+    return _answer(ReplyText(reply), Passage(""), "replacement", expected)
 
 
-def _answer(
-    text: str | None,
-    unit: Unit,
-    read_entry: Callable[[str], str],
-    read_lines: Callable[[list[Line]], tuple[list[str], bool]],
-) -> Answer[list[str]]:
-    """Return the strings of a reply.
+def _answer(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings:
+    if _is_echo(reply, source):
+        return Answer(None, "repeats the prompt")
+    if reply.missing:
+        return Answer(None, "empty reply" if reply.missing == "empty" else reply.missing)
+    for step in _STEPS:
+        answer = step(reply, source, unit, expected)
+        if answer is not None:
+            return answer
+    return Answer(None, "no string found")
 
-    Args:
-        text: The reply without reasoning; None if the reasoning does not end.
-        unit: What was asked for.
-        read_entry: Reads a string that is given as data.
-        read_lines: Returns the strings on the lines of a section, and whether they are surely the answer.
-    """
-    if text is None:
-        return Answer(None, "unclosed reasoning")
-    if not text.strip(SPACE + "\n").strip():
-        return Answer(None, "empty reply")
-    text = unwrapped(ends(text), unit)
-    loose: list[str] = []
-    data = data_of(text, unit)
-    if data is not None:
-        strings = _strings(map(read_entry, data), unit)
-        is_none = unit != "replacement" and (not strings or (len(strings) == 1 and _says_none(strings[0], unit)))
-        return Answer([]) if is_none else Answer(strings) if strings else Answer(None, "no string found")
-    for rank, lines in sections_of(text, unit):
-        if loose and rank < 0:
-            break
-        strings, is_sure = read_lines(lines)
-        if is_sure:
-            return Answer(_strings(strings, unit))
-        if _declines("\n".join(strings or [line.text for line in lines])):
-            return Answer(None, "declines", abstained=True)
-        if unit != "replacement" and all(_says_none(string, unit) for string in strings or [lines[0].text]):
-            return Answer([])
-        loose = loose or strings
-    if _declines(text):
-        return Answer(None, "declines", abstained=True)
-    if unit != "replacement" and _says_none(text, unit):
-        return Answer([])
-    loose = _strings(loose, unit)
-    return Answer(loose) if loose else Answer(None, "no string found")
+
+def _is_echo(reply: ReplyText, source: Passage) -> bool:
+    """Return whether several lines of the prompt are all that a reply has, other than of the text that it is about."""
+    text = reply.text.strip() if reply.prompt else ""
+    return "\n" in text and text in reply.prompt and text not in source.text
 
 
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
-        strings = map(_without_stops, strings)
+        strings = (string.rstrip(_STOPS) for string in strings)
     return [string for string in strings if string]
-
-
-def _without_stops(string: str) -> str:
-    """Return a string without the stops behind it and a quotation mark without another; 6'2" keeps its inches."""
-    string = string.rstrip(_STOPS)
-    return string.strip('"') if string.count('"') == 1 and not string[-2:-1].isdigit() else string
 
 
 def _once(strings: list[str], half: int) -> list[str]:
@@ -166,14 +193,220 @@ def _once(strings: list[str], half: int) -> list[str]:
     return strings[:half] if strings == 2 * strings[:half] else strings
 
 
-def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[str], bool]:
-    """Return the strings on the lines of a section, and whether some occur in the passage."""
+# --- listed -----------------------------------------------------------------------------------------------
+
+_SAYS = r"and|or|is|are|was|were|should|must|becomes|instead|rather|replaced?|none|nothing"
+_WORD = r"\w[\w'’%°.-]*"
+_ENTRY = rf"[ \t]*(?:\d{{1,3}}[.)]|[-*•])[ \t]+(?![^\n]*\b(?:{_SAYS})\b)({_WORD}(?: {_WORD}){{0,3}})[ \t]*(?:\n+|\Z)"
+_ENTRIES, _ENTRY_OF = re.compile(rf"(?i)(?:{_ENTRY}){{2,}}"), re.compile(f"(?i){_ENTRY}")
+
+
+def _listed(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return the strings of a list of which every line has a list mark, a few words, and nothing else."""
+    text = reply.text.strip("\n")
+    if unit not in ("entity", "replacement") or len(text) > LONGEST or not _ENTRIES.fullmatch(text):
+        return None
+    strings = [string.rstrip(_STOPS) for string in _ENTRY_OF.findall(text)]
+    return Answer(_once(strings, expected or max(2, len(strings) // 2)))
+
+
+# --- copied -----------------------------------------------------------------------------------------------
+
+
+def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return the lines of a reply if all of them occur in the text."""
+    if unit == "replacement" or not source.text:
+        return None
+    given = [line for raw in reply.text.splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
+    if not given:
+        return Answer(None, "empty reply")
+    if len(given) == 1 and len(given[0]) <= 8 and _NONE.fullmatch(given[0]):  # it may be a word of the text
+        return Answer([])
+    is_within_word = len(given) == 1 and given[0].isalpha() and not source.holds(given[0])  # "Nic", of Nicolas
+    if is_within_word or not all(line in source.text for line in given):
+        return None
+    return Answer(_strings(_once(given, max(2, len(given) // 2)), unit))
+
+
+# --- data -------------------------------------------------------------------------------------------------
+
+_BEFORE_DATA = re.compile(r"(?:[^\n\[{]{0,80}[:=])?[ \t`*_>-]*")
+_BEHIND_DATA = re.compile(r"[ \t`*_.,;]*(?:\n|\Z)")
+_YES, _NO = ("yes", "true", "ok", "✓", "✔", "✅"), ("no", "false", "✗", "✘", "❌")
+
+
+def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return the strings of the last list, object or table of a reply that has some."""
+    text, found = reply.plain, None
+    if not any(char in text for char in "[{|"):
+        return None
+    for value in values(text):
+        if _is_apart(text, value) and text[value.start : value.end] not in source.text:
+            strings = _of_value(value.content, source, unit)
+            found = found if strings is None else strings
+    for table in _tables(text, source):
+        strings = _of_value(table, source, unit)
+        found = found if strings is None else strings
+    if found is None:
+        return None
+    strings = _strings(map(_replacement if unit == "replacement" else bare, found), unit)
+    return Answer(strings) if strings or unit != "replacement" else Answer(None, "no string found")
+
+
+def _is_apart(text: str, value: JsonValue) -> bool:
+    """Return whether a value begins a line, or stands behind its heading, and ends one."""
+    line = text.rfind("\n", 0, value.start) + 1
+    return bool(_BEHIND_DATA.match(text, value.end) and _BEFORE_DATA.fullmatch(text, line, value.start))
+
+
+def _tables(text: str, source: Passage) -> Iterator[list[Any]]:
+    """Yield the tables of a text as lists of rows; rows that are a part of the source are strings."""
+    given = (line.strip() for line in text.splitlines()[:MOST_LINES]) if "|" in text else ()
+    for is_table, group in groupby(given, key=lambda line: "|" in line[1:]):
+        rows = [row for row in group if is_table and set(row) - set("|-:= ")]
+        cells = [[cell.strip("*`_ ") for cell in row.strip("|").split("|")] for row in rows]
+        if rows and all(row in source.text for row in rows):
+            yield rows
+        elif len(cells) > 1 and {len(row) for row in cells} == {len(cells[0])} != {1}:
+            yield [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
+
+
+def _of_value(value: Any, source: Passage, unit: Unit) -> list[str] | None:
+    """Return the strings of a value; None if it has fields but not the one that was asked for."""
+    if isinstance(value, dict):
+        return _of_record({str(key): entry for key, entry in value.items()}, source, unit)
+    if isinstance(value, list):
+        return _joined(_of_value(entry, source, unit) for entry in value)
+    string = "" if value is None else str(value)
+    return [] if string.lower() in ("null", "none", "") and unit != "replacement" else [string]
+
+
+def _of_record(record: dict[str, Any], source: Passage, unit: Unit) -> list[str] | None:
+    """Return the strings of the fields that were asked for or hold a part of the text.
+
+    Of a mapping of wrong to right strings, these are the names or the values.
+    """
+    if unit != "replacement" and any(_calls_right(name, entry) for name, entry in record.items()):
+        return []
+    fits = {name: _fit(name, unit) for name in record}
+    best = max(fits.values(), default=0)
+    chosen = [name for name in record if fits[name] == best > 0]
+    if not any(_is_held(record[name], source) for name in chosen):
+        held = [name for name, entry in record.items() if fits[name] >= 0 and _is_held(entry, source)]
+        chosen = held[:1] or chosen
+    lists = [name for name, entry in record.items() if fits[name] >= 0 and isinstance(entry, list)]
+    if not chosen and len(lists) == 1:
+        chosen = lists  # {"reason": "all of it is right", "found": []}
+    if not chosen and len(record) == 1 and (not _are_texts(record.values()) or next(iter(record)).lower() in QUOTES):
+        chosen = [*record]
+    if chosen:
+        return _joined(_of_value(record[name], source, unit) for name in chosen)
+    if not any(fits.values()) and _are_texts(record.values()):
+        return [*(record.values() if unit == "replacement" else record)]
+    return None
+
+
+def _is_held(entry: Any, source: Passage) -> bool:
+    entries = entry if isinstance(entry, list) else [entry]
+    return any(isinstance(each, str) and source.holds(bare(each)) for each in entries)
+
+
+def _are_texts(entries: Iterable[Any]) -> bool:
+    return all(isinstance(entry, str) for entry in entries)
+
+
+def _calls_right(name: str, entry: Any) -> bool:
+    """Return whether a field says that its record is right ("status": "correct", "OK?": "yes", "wrong": "no")."""
+    about, plain = kinds(name), str(entry).strip().lower()
+    if plain in _YES or plain in _NO:
+        return ("right" if plain in _YES else "wrong") in about and not {"right", "wrong"} <= about
+    return "field" in about and "right" in (said := kinds(plain)) and "wrong" not in said
+
+
+def _joined(parts: Iterable[list[str] | None]) -> list[str] | None:
+    own = [*parts]
+    return None if None in own else [string for part in own for string in part or []]
+
+
+def _fit(name: str, unit: Unit) -> int:
+    """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
+    found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
+    wanted, avoided = {"wrong", "original"}, {"right", "corrected"}
+    if unit == "replacement":
+        wanted, avoided = avoided | {"replacement"}, wanted
+    if found & {"aside", "field", "analysis"}:
+        return -1
+    if found & wanted:
+        return 3
+    if found & avoided:
+        return -1
+    if found & {unit, "entity"}:
+        return 2
+    return 1 if found & {"mask", "final"} else 0
+
+
+# --- lines ------------------------------------------------------------------------------------------------
+
+
+def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return the strings on the lines under the heading that fits best."""
+    if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
+        return Answer(None, "declines", abstained=True)
+    loose: list[str] = []
+    is_list = False
+    for rank, given in sections(reply.lines, unit):
+        own = [line for line in given if not _repeats(line, reply, source, unit)]
+        if loose and rank < 0:
+            break
+        if not own:
+            continue
+        if unit == "replacement":
+            strings = _once(_strings(_filled(own, expected), unit), expected)
+            is_sure = len(strings) > 1 or (len(strings) == 1 and not _declines(strings[0]))
+            if len(strings) == 1 and own[0].indent < 0 and _OF_GRAMMAR.fullmatch(strings[0]):
+                return None  # the reply breaks off
+        else:
+            strings, is_sure = _found_on(own, source, unit)
+            strings = _strings(strings, unit)
+        if is_sure:
+            return Answer(strings)
+        is_list = len(strings) > 1 and own[0].indent >= 0
+        texts = strings[:2] or [own[0].text]
+        if unit != "replacement" and all(_says_nothing(string, unit) for string in texts):
+            return Answer([])
+        loose = loose or strings
+    if not loose:
+        return None
+    if not is_list and (answer := _nothing(reply, source, unit, expected)):
+        return answer
+    is_off_topic = source.text and unit in ("entity", "passage") and all(_is_running(string, reply) for string in loose)
+    return Answer(None, "no string of the text") if is_off_topic else Answer(loose)
+
+
+def _repeats(line: Line, reply: ReplyText, source: Passage, unit: Unit) -> bool:
+    """Return whether a line repeats the prompt and not the text that it is about."""
+    is_bare = line.indent < 0 and unit != "replacement"
+    return is_bare and reply.is_line_of_prompt(line.text) and not source.holds(line.text)
+
+
+def _is_running(string: str, reply: ReplyText) -> bool:
+    """Return whether a string is running text of a reply, which it does not set off in quotation marks."""
+    before, _, behind = reply.plain.partition(string)
+    if before and before[-1] in _MARKS.strip():
+        return False
+    length = string.count(" ") + len(_SPACELESS.findall(string)) // 2
+    return length > 8 or (length > 4 and (string[-1:] + behind[:1]).strip()[:1] in _ENDS)
+
+
+def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str], bool]:
+    """Return the strings on the lines of a section, and whether some occur in the text."""
     strings: list[str] = []
     is_held = False
-    for line in lines:
-        found = _quoted(line.text, passage, unit)
-        is_item = line.indent >= 0 or (len(found) == 1 and len(found[0]) > 0.8 * len(line.text))
-        is_comment = line.is_prose and (line.gap or not lines[0].is_prose) if unit == "entity" else True
+    for line in given:
+        text = line.text[:LONGEST].strip(SPACE)
+        found = _parts_of(text, source, unit, is_item=line.indent >= 0)
+        is_item = line.indent >= 0 or _gives(text, found, unit)
+        is_comment = line.is_prose and (line.gap or not given[0].is_prose) if unit == "entity" else True
         if strings and is_comment and not is_item:
             if unit == "entity" and line.gap:  # a remark after the list
                 break
@@ -182,58 +415,198 @@ def _quoted_on(lines: list[Line], passage: Passage, unit: Unit) -> tuple[list[st
         if found or unit == "entity":
             strings += found or _loose_entities(line.text)
         elif unit == "passage" and is_item:
-            strings.append(wrong_part(line.text))
-    paragraph = next((at for at, line in enumerate(lines) if at and line.gap), len(lines))
+            strings.append(_wrong_part(line.text))
+    paragraph = next((at for at, line in enumerate(given) if at and line.gap), len(given))
     strings = _once(strings, max(2, len(strings) // 2))
-    loose = bare if unit == "sentence" else wrong_part
-    return strings or [loose(line.text) for line in lines[:paragraph]], is_held
+    loose = bare if unit == "sentence" else _wrong_part
+    return strings or [loose(line.text) for line in given[:paragraph]], is_held
 
 
-def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
-    """Return what a line quotes from the passage: the line, parts of a list, or what it sets off."""
-    text = text[:LONGEST].strip(SPACE)
-    whole = _held_form(text, passage, unit)
-    for parts in divided(text) if unit == "entity" else ():
-        strings = [_held_form(part, passage, unit) or wrong_part(part) for part in parts]
-        # of '"a" → b; "c" → d' only "a" occurs before a mark, but "a and c" may be one string of the passage
-        is_list = all(part.count(" ") < 8 for part in parts) and len(strings[0]) >= len(whole)
-        if is_list and sum(map(passage.holds, strings)) > 1:
-            return strings
-    if whole:
-        return [whole]
+def _gives(text: str, found: list[str], unit: Unit) -> bool:
+    """Return whether a line without a list mark gives strings, and does not speak of them."""
+    if unit == "sentence":
+        return len(found) == 1 and len(found[0]) > 0.8 * len(text)
+    return bool(found) and text.lstrip(_MARKS).startswith(found[0])
+
+
+def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[str]:
+    """Return the parts of a line that occur in the text and that it does not call right."""
+    whole = _as_it_is(text, source) if unit == "sentence" else _held(text, source)
+    for parts in _divided(text) if unit != "sentence" else ():
+        held = [_held(part, source) for part in parts]
+        found = sum(map(bool, held))
+        is_strong = text.count(";") + 1 == len(parts) <= 2 * found
+        is_short = unit == "entity" and all(part.count(" ") < 8 for part in parts)
+        # "a and c" may be one string of the text, and a sentence with a changed word consists of parts that are not
+        is_list = is_strong or is_short or (found == len(parts) and not source.resembles(text))
+        if found > 1 and is_list and len(held[0]) >= len(whole):
+            return [own or _wrong_part(part) for own, part in zip(held, parts, strict=True)]
+    return [whole] if whole else _set_off(text, source, unit, is_item=is_item)
+
+
+def _held(text: str, source: Passage) -> str:
+    """Return the longest beginning of a line before a remark that occurs in the text, without quotes around it."""
+    for part in _before_remarks(text):
+        if form := _as_it_is(part, source):
+            return form
+    return ""
+
+
+def _as_it_is(text: str, source: Passage) -> str:
+    """Return a line, without quotes around it, if it occurs in the text."""
+    inner = [text[1:-1]] if text[:1] + text[-1:] in ENCLOSING else []
+    return next(filter(source.holds, (bare(text), text, *inner, text.strip(_MARKS))), "")
+
+
+def _before_remarks(text: str) -> Iterator[str]:
+    """Yield a line, and what precedes each of its remarks, the longest first."""
+    yield text
+    remarks = [remark.start() for remark in _REMARK.finditer(text, 1)]
+    for start in reversed(remarks[:_MOST_REMARKS]):
+        yield text[:start]
+
+
+def _set_off(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[str]:
+    """Return what a line sets off in quotation marks or emphasis, in a sentence also what it quotes without them."""
     marked = quoted(text)
-    pieces = [piece for piece in marked if passage.holds(piece.string)]
-    if unit == "entity":
-        # what only a remark quotes is no answer
-        is_list = pieces[:1] == marked[:1] and bool(pieces) and pieces[0].string in wrong_part(text)
-        wrong, other = called_wrong(text, pieces if is_list else [])
-        return wrong or other
-    pieces = [piece for piece in pieces if piece.string.count(" ") > 2]
-    places = ((sentence, text.rfind(sentence)) for sentence in passage.sentences)
-    pieces += [Piece(sentence, at, at + len(sentence)) for sentence, at in places if at >= 0]
-    wrong, other = called_wrong(text, pieces)
-    if not wrong and not other and passage.resembles(stripped := text.strip(_MARKS)):
+    any_part = unit == "passage"  # quotation marks say where a passage begins, which may be within a word
+    pieces = [piece for piece in marked if source.holds(piece.string, as_words=not any_part or len(piece.string) < 4)]
+    # what only a remark quotes is no answer
+    is_list = unit == "entity" or (unit == "passage" and is_item)
+    if is_list and pieces and (pieces[0] != marked[0] or pieces[0].string not in _wrong_part(text)):
+        pieces = []
+    is_short = unit == "passage" and sum(len(piece.string) for piece in pieces) < len(text) / 2
+    if is_short and source.resembles(stripped := text.strip(_MARKS)):
         return [stripped]
-    return wrong[-1:] or other[:1]
+    if unit == "sentence":
+        pieces = [piece for piece in pieces if piece.string.count(" ") > 2]
+        places = ((sentence, text.rfind(sentence)) for sentence in source.sentences)
+        pieces += [Piece(sentence, at, at + len(sentence)) for sentence, at in places if at >= 0]
+    wrong, other = _called_wrong(text, pieces)
+    if unit == "sentence":
+        wrong, other = wrong[-1:], other[:1]
+    if not wrong and not other and unit == "sentence" and source.resembles(stripped := text.strip(_MARKS)):
+        return [stripped]
+    return wrong or other
 
 
-def _held_form(text: str, passage: Passage, unit: Unit) -> str:
-    """Return the form of a line that occurs in the passage: as it is, without quotes, or without what follows it."""
-    forms = (bare(text), text, text.strip(_MARKS), "" if unit == "sentence" else wrong_part(text))
-    return next(filter(passage.holds, forms), "")
+def _called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
+    """Return the pieces of a line that it calls wrong, and the others that it does not call right."""
+    wrong: list[str] = []
+    other: list[str] = []
+    for group in _coordinated(text, pieces):
+        before = text[max(0, group[0].start - 100) : group[0].start]
+        if _WRONG_BEFORE.search(before):
+            wrong += [piece.string for piece in group]
+        elif not _RIGHT_AFTER.match(text, group[-1].end) and not _RIGHT_BEFORE.search(before):
+            other += [piece.string for piece in group]
+    return wrong, other
+
+
+def _coordinated(text: str, pieces: list[Piece]) -> list[list[Piece]]:
+    """Return groups of pieces with nothing but commas and conjunctions between them: what is said of one, is of all."""
+    groups: list[list[Piece]] = []
+    for piece in pieces:
+        if groups and _BETWEEN.fullmatch(text, groups[-1][-1].end, piece.start):
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+    return groups
+
+
+def _divided(text: str) -> Iterator[list[str]]:
+    """Yield the ways to divide a line into several parts, the surest first."""
+    contents = [piece.string for piece in quoted(text)]
+    if len(contents) > 1 and _BETWEEN.fullmatch(unquoted(text)):
+        yield contents
+    for divider in _DIVIDERS:
+        parts = [part.strip(" ,;") for part in divider.split(text.rstrip(" .,;"))]
+        if sum(map(bool, parts)) > 1:
+            yield [part for part in parts if part]
+
+
+def _wrong_part(text: str) -> str:
+    """Return the string that a line begins with or names, without quotation marks, corrections and remarks."""
+    text = bare(text)
+    first = next(iter(quoted(text)), None)
+    if first and not first.start and (first.string.count(" ") < 8 or _REMARK.match(text, first.end)):
+        return first.string
+    remark = _REMARK.search(text, 1)
+    text = text[: remark.start()] if remark else text
+    is_named = first and first.end <= len(text) and kinds(text[: first.start]) & {"entity", "sentence", "passage"}
+    return first.string if first and is_named else bare(text)
 
 
 def _loose_entities(text: str) -> list[str]:
-    """Return the strings of a line that quotes nothing from the passage."""
-    lists = (parts for parts in divided(bare(text)) if all(part.count(" ") < 4 for part in parts))
-    return [wrong_part(part) for part in next(lists, [text])]
+    """Return the strings of a line that quotes nothing from the text."""
+    lists = (parts for parts in _divided(bare(text)) if all(part.count(" ") < 4 for part in parts))
+    return [_wrong_part(part) for part in next(lists, [text])]
+
+
+# --- replacements -----------------------------------------------------------------------------------------
+
+
+def _replacement(text: str) -> str:
+    """Return the replacement on a line: of "Mask 1: chalk" and "stone → chalk", what is behind the mark."""
+    text = text.strip(SPACE)[:LONGEST]
+    label = _MASK_LABEL.match(text)
+    if label and kinds(label[1]) & {"mask", "first", "replacement"}:
+        text = text[label.end() :]
+    turn = _TURN.search(text, 1)
+    if turn and (turn[1] or text.count(" ") < 9 or text.startswith("<mask>")):  # running text has such words, too
+        text = text[turn.end() :]
+    return _wrong_part(text)
+
+
+def _filled(given: list[Line], expected: int) -> list[str]:
+    """Return the replacements on the lines of a section; empty if they are running text."""
+    is_marked = any(line.indent >= 0 for line in given)
+    if len(given) > expected and not is_marked:
+        given = next((each for each in _paragraphs(given) if len(each) == expected), given)
+    own = [_replacement(line.text) for line in given]
+    short = [
+        string
+        for line, string in zip(given, own, strict=True)
+        if is_marked or not line.is_prose or not bare(line.text).startswith(string)
+    ]
+    if len(short) == len(given) == 1 < expected:
+        divisions = (parts for parts in _divided(given[0].text) if len(parts) == expected)
+        return next(([*map(_replacement, parts)] for parts in divisions), short)
+    if len(short) in (len(given), expected):
+        return short
+    if len(given) == 1:
+        return _named(given[0].text, expected)
+    return own if len(given) == expected and not any("<mask>" in line.text for line in given) else []
+
+
+def _paragraphs(given: list[Line]) -> list[list[Line]]:
+    starts = [at for at, line in enumerate(given) if line.gap or not at]
+    return [given[start:end] for start, end in zip(starts, [*starts[1:], len(given)], strict=True)]
+
+
+def _named(text: str, expected: int) -> list[str]:
+    """Return the replacements that running text sets off, in bold in the text filled in or quoted in a remark."""
+    pieces = [piece for piece in quoted(text) if piece.string.lower() != "mask"]
+    pieces = [piece for piece in pieces if not _DENIED.search(text[max(0, piece.start - 40) : piece.start])]
+    is_named = len(pieces) == expected and ("<mask>" not in text or "replac" in text.lower())
+    return [piece.string for piece in pieces] if is_named else []
+
+
+# --- nothing ----------------------------------------------------------------------------------------------
+
+
+def _nothing(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return the empty list if a reply says that there is nothing, or no answer if it declines."""
+    if _declines(reply.plain):
+        return Answer(None, "declines", abstained=True)
+    return Answer([]) if unit != "replacement" and _says_nothing(reply.plain, unit) else None
 
 
 def _declines(text: str) -> bool:
     return len(text) <= LONGEST and only_declines(text)
 
 
-def _says_none(text: str, unit: Unit) -> bool:
+def _says_nothing(text: str, unit: Unit) -> bool:
     """Return whether a text says that there is nothing to quote.
 
     A long sentence must also be about the task, since a sentence of the passage may deny something about its subject.
@@ -241,38 +614,22 @@ def _says_none(text: str, unit: Unit) -> bool:
     plain = fold(text[:_SHORT]).strip(" \n*_`\"'([{<>}])")
     if not plain.strip("-–—∅"):
         return True
-    words = list(lexicon(*(f"strings.{language}" for language in _LANGUAGES)).scan(plain))
-    if words and words[0].kind == "none" and not words[0].start:
-        rest = plain[words[0].end :]
+    found = [*words().scan(plain)]
+    if found and found[0].kind == "none" and not found[0].start:
+        rest = plain[found[0].end :]
         if text.lstrip()[:1] in ("(", "[") or (not rest[:1].strip(".,;:") and (unit != "sentence" or rest[:1] != " ")):
             return True
-    about = {word.kind for word in words} & {"wrong", "sentence", "passage", "entity"}
-    is_about_task = unit != "sentence" or len(text) < 40 or about
-    return bool(len(text) < _SHORT and is_about_task and hallucinates_multilingual(text).value == NO)
+    about = {word.kind for word in found}
+    if len(text) < _SHORT / 2 and about & {"none", "no"} and about & {"wrong", "passage"} and found[-1].kind != "right":
+        return True
+    if len(text) < _SHORT / 4 and {"all", "right"} <= about and not about & {"no", "wrong"}:
+        return True
+    if found and found[-1].kind == "none" and found[-1].end == len(plain.rstrip(" .")):
+        return plain[: found[-1].start].rstrip().endswith(":")
+    of_task = about & {"wrong", "sentence", "passage", "entity"}
+    is_about_task = of_task or plain.isalpha() or ("right" in about and (unit != "sentence" or len(text) < 40))
+    return bool(len(text) < _SHORT and is_about_task and hallucinates(text).value == NO)
 
 
-def _filled(lines: list[Line], expected: int) -> list[str]:
-    """Return the replacements on the lines of a section; empty if they are running text."""
-    given = [right_part(line.text) for line in lines]
-    is_marked = any(line.indent >= 0 for line in lines)
-    short = [
-        string
-        for line, string in zip(lines, given, strict=True)
-        if is_marked or not line.is_prose or not bare(line.text).startswith(string)
-    ]
-    if len(short) == len(lines) == 1 < expected:
-        divisions = (parts for parts in divided(lines[0].text) if len(parts) == expected)
-        return next(([*map(right_part, parts)] for parts in divisions), short)
-    if len(short) in (len(lines), expected):
-        return short
-    if len(lines) == 1:
-        return _named(lines[0].text, expected)
-    return given if len(lines) == expected and not any("<mask>" in line.text for line in lines) else []
-
-
-def _named(text: str, expected: int) -> list[str]:
-    """Return the replacements that running text sets off, in bold in the text filled in or quoted in a remark."""
-    pieces = [piece for piece in quoted(text) if piece.string.lower() != "mask"]
-    is_filled_in = "<mask>" not in text and all(text.startswith("**", piece.start) for piece in pieces)
-    is_named = len(pieces) == expected and (is_filled_in or "replac" in text.lower())
-    return [piece.string for piece in pieces] if is_named else []
+Step = Callable[[ReplyText, Passage, Unit, int], Strings | None]
+_STEPS: tuple[Step, ...] = (_listed, _copied, _data, _lines, _nothing)

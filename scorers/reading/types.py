@@ -7,16 +7,21 @@ from itertools import islice
 
 from halu_tasks.scorers.reading.clauses import Clause, stated
 from halu_tasks.scorers.reading.lexicon import Token
-from halu_tasks.scorers.reading.question import Question, Read, Value
+from halu_tasks.scorers.reading.sentence import ParsedSentence
+from halu_tasks.scorers.reading.steps import STEPS, last_word
+from halu_tasks.scorers.reading.vocabulary import Value, Vocabulary
+
+TYPE_STEPS = tuple(step for step in STEPS if step is not last_word)
+"""How a type is looked for, in order."""
 
 
-class TypeQuestion(Question):
-    """A question whose labels are the types that a lexicon names (`label`), tells by a word (`clue`) or places."""
+class Types(Vocabulary):
+    """The words of a question whose labels are types that a lexicon names (`label`), or tells by a word (`clue`)."""
 
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         return Value("label", "" if negated else token.label, token.end)
 
-    def _unless_either(self, read: Read, value: Value) -> Value:
+    def _unless_either(self, read: ParsedSentence, value: Value) -> Value:
         behind = list(islice(read.behind(value.end), 3))
         if behind and behind[0].kind in ("either", "comma") and behind[0].start <= value.end + 2:
             others = {token.label for token in behind[1:] if token.kind == "label"} - {value.label}
@@ -26,18 +31,16 @@ class TypeQuestion(Question):
             return value._replace(label="")
         return value
 
-    def _other(self, label: str) -> str:
-        return self.labels[-1]  # "no" and "0" are no type
-
-    def _at_end(self, last: Read) -> str | None:
-        return None
+    def other(self, label: str) -> str:
+        """Return the last label: "no" and "0" are no type."""
+        return self.labels[-1]
 
     def judged(self, found: list[Clause]) -> str | None:
         """Return the type that the clauses name, if it is one alone."""
         said = {label for clause in stated(found) for label, holds, _ in self._types(clause) if holds}
         return said.pop() if len(said) == 1 else None
 
-    def infer(self, found: list[Read]) -> str | None:
+    def infer(self, found: list[ParsedSentence]) -> str | None:
         """Return the type that a conclusion names, or that all sentences name; else the one that clues speak for."""
         named: list[tuple[str, bool]] = []
         denied: set[str] = set()

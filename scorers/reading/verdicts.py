@@ -22,7 +22,7 @@ from typing import Any
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.reasoning import strip_reasoning, unopened_reasoning
-from halu_tasks.scorers.reading.text import ends
+from halu_tasks.scorers.reading.reply import ends
 
 NAMES = ("verdict", "judgement", "judgment", "conclusion", "判定", "结论", "裁定")
 """Names of a verdict whose question does not name it."""

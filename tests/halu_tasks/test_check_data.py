@@ -68,7 +68,6 @@ def test_gold_that_no_reply_can_quote_is_named(here: Cli, tmp_path: Path) -> Non
     assert [line.partition("item ")[2] for line in lines] == [
         "'i1' of the data: gold 'It ' is empty or has white space at its ends, so no reply can quote it",
         "'i2' of the data: (5, 5) is not a [start, end] within the text of 11 characters",
-        "'i3' of the data scores iou 0 instead of 1",
     ]
 
 

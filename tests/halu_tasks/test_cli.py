@@ -432,10 +432,9 @@ def test_details_say_what_was_read_from_each_reply(score: Run, tmp_path: Path) -
     out.write_text("what stood here before")
     score(COMPARATIVE, {first.id: "Final Verdict: A", second.id: "I cannot say.", third.id: ""}, "--details", out)
     rows = read_rows(out)
-    assert len(rows) == 32 and all(
-        list(row) == ["id", "cluster", "answer", "target", "facts", "tags", "reason", "outcome", "scoring"]
-        for row in rows
-    )
+    always = ["id", "cluster", "answer", "target", "facts", "tags", "reason", "outcome", "scoring"]
+    assert len(rows) == 32 and all(list(row) == always for row in rows[1:])
+    assert list(rows[0]) == [*always, "step", "place"] and (rows[0]["step"], rows[0]["place"]) == ("form", [0, 16])
     assert [row["id"] for row in rows] == [item.id for item in items(COMPARATIVE)]
     assert rows[0]["answer"] == "A" and rows[0]["target"] == first.target
     assert rows[0]["facts"]["correct"] == float(first.target == "A") and rows[0]["reason"] == ""

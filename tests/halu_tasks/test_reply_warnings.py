@@ -31,6 +31,20 @@ def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, in
     assert all(line.startswith(start) and "\n" not in line for line, start in zip(found, told, strict=True))
 
 
+@pytest.mark.parametrize(("unplaced", "told"), [(20, False), (21, True)])
+def test_strings_that_occur_nowhere_are_told(unplaced: int, told: bool) -> None:
+    found = [share for share, meaning in reply_warnings({"answered": 100}, unplaced=unplaced) if "nowhere" in meaning]
+    assert found == ["21 of 100 replies (21.0%)"] * told
+
+
+@pytest.mark.parametrize("task", ["refact_localization_entity", "halueval_general_localization", "mushroom_de"])
+def test_score_warns_of_strings_that_occur_nowhere(task: str, here: Run, tmp_path: Path) -> None:
+    rows = [{"id": item.id, "output": "- a tale of Zanzibar"} for item in build(task, Options(data="sample")).items]
+    done = here("score", task, write_rows(tmp_path / "replies.jsonl", rows), "--data", "sample", "--json")
+    assert f"halu-tasks: {task}: {len(rows)} of {len(rows)} replies (100.0%) return a string that occurs" in done.stderr
+    assert json.loads(done.stdout)["metrics"]["unplaced"] == 1
+
+
 FLAGS = ("--apply_chat_template", "--gen_kwargs", "--max-tokens", "--metadata", "-T structured", "--num_fewshot")
 FLAGS += ("-T fewshot", "--structured", "--fewshot")
 

@@ -9,12 +9,14 @@ import pytest
 from readers import FOLDER, PAPER, STRICT, read, rows
 
 from halu_tasks.scorers.reading.lexicon import load
+from halu_tasks.scorers.reading.steps import STEPS
 from halu_tasks.tasks import task_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 REQUIRED = {"reply": str, "label": str | list, "language": str, "source": str}
 OPTIONAL = {"reason": str, "masks": int, "passage": str, "mode": str, "read": str | list}
-LANGUAGES = {"ar", "de", "en", "es", "fr", "hi", "it", "pt", "ru", "tr", "und", "zh"}
+LANGUAGES = {"ar", "ca", "cs", "de", "en", "es", "eu", "fa", "fi", "fr", "hi", "it", "ja", "ko", "nl", "pt", "ru"}
+LANGUAGES |= {"sv", "tr", "und", "zh"}
 SOURCES = ("real", "rule", "written: ")
 
 
@@ -63,10 +65,16 @@ def test_every_markup_has_a_row() -> None:
             assert any(re.search(expression, reply, re.IGNORECASE) for reply in replies), expression
 
 
+def test_every_message_of_a_server_has_a_row() -> None:
+    replies = [row["reply"] for row in rows("failed") if row["label"] == "failed"]
+    for expression in (each for group in load("failures").values() for each in group):
+        assert any(re.match(rf"[\W_]*(?:{expression})", reply, re.IGNORECASE) for reply in replies), expression
+
+
 LEXICONS = [path.stem for path in (FOLDER.parents[1] / "scorers/reading/lexicons").glob("*.yaml")]
 
 
-@pytest.mark.parametrize("name", sorted({*LEXICONS} - {"markups"}))
+@pytest.mark.parametrize("name", sorted({*LEXICONS} - {"markups", "failures"}))
 def test_a_phrase_of_a_lexicon_has_one_kind(name: str) -> None:
     kinds: dict[str, set[str]] = {}
     for kind, words in load(name).items():
@@ -74,6 +82,12 @@ def test_a_phrase_of_a_lexicon_has_one_kind(name: str) -> None:
             for phrase in map(str.strip, phrases.split(" | ")):
                 kinds.setdefault(phrase, set()).add(kind)
     assert not {phrase: found for phrase, found in kinds.items() if len(found) > 1}
+
+
+def test_the_page_lists_the_steps_in_order() -> None:
+    rows = re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", PAGE.partition("| step |")[2].partition("\n\n")[0])
+    assert rows[0][0] == "form"
+    assert rows[1:] == [(step.__name__, str(step.__doc__).rstrip(".")) for step in STEPS]
 
 
 PAGE = (FOLDER.parents[1] / "docs" / "reading.md").read_text(encoding="utf-8")

@@ -10,7 +10,7 @@ import pytest
 from common import read_rows
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
-from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.strings import quotations, replacements
 from halu_tasks.tasks import task_named
 from halu_tasks.text.folding import normalise

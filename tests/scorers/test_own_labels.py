@@ -10,7 +10,7 @@ import yaml
 
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.warnings import reply_warnings
-from halu_tasks.scorers.benchmarks.labels import LabelQuestion
+from halu_tasks.scorers.reading.own_labels import LabelQuestion
 from halu_tasks.tasks.registry import task_of_file
 
 OWN = yaml.safe_load(Path(__file__).with_name("own_labels.yaml").read_text(encoding="utf-8"))

@@ -8,28 +8,26 @@ from hypothesis import strategies as st
 from readers import rows
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.labels import LabelQuestion
 from halu_tasks.scorers.benchmarks.published import published_pick, published_true_false
+from halu_tasks.scorers.reading.own_labels import LabelQuestion
 from halu_tasks.scorers.reading.questions import (
     TYPES,
     choice,
     error_type,
-    hallucinates_multilingual,
+    hallucinates,
     pick,
     true_false,
-    true_false_zh,
 )
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.types import TypeQuestion
+from halu_tasks.scorers.reading.steps import Question
+from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
 from halu_tasks.text.folding import fold
 
 Reader = Callable[[str], Answer[str]]
 READERS: dict[Reader, tuple[str, ...]] = {
     true_false: ("True", "False"),
-    true_false_zh: ("True", "False"),
     pick: ("A", "B"),
     choice: ("A", "B", "C", "D"),
-    hallucinates_multilingual: ("Yes", "No"),
     error_type: TYPES,
     LabelQuestion(("True", "False", "Not given", "无")): ("True", "False", "Not given", "无"),
     published_true_false: ("True", "False"),
@@ -62,13 +60,30 @@ def test_last_declared_verdict_wins(reply: str) -> None:
         return
     for read, values in list(READERS.items())[:4]:
         for value in values:
-            assert read(f"{reply}\n\nFinal Verdict: {value}").value == value
+            # right behind another one, it would contradict it
+            assert (
+                read(f"{reply}\n\nThe text was read.\n\nAll of it.\n\nOnce more.\n\nFinal Verdict: {value}").value
+                == value
+            )
+
+
+@pytest.mark.parametrize("read", [read for read in READERS if isinstance(read, Question)])
+def test_short_forms_are_read_as_the_steps_read_them(read: Question) -> None:
+    for form, label in list(read.vocabulary.forms.items())[::7]:
+        if len(form) <= 60:
+            answer = read(f"\u200b{form}\u200b")  # invisible signs, which the forms do not have
+            assert (answer.value, answer.step != "form") == (label, True), form
+
+
+def test_two_verdicts_on_adjacent_lines_decide_nothing() -> None:
+    assert true_false("Final Verdict: True\n\nFinal Verdict: False").value is None
+    assert true_false("Final Verdict: True\n\nWait, on reflection.\nFinal Verdict: False").value == "False"
 
 
 @given(TEXT)
 @settings(max_examples=100, deadline=None)
 def test_reasoning_is_not_read(reply: str) -> None:
-    for read in (true_false, true_false_zh, pick, choice):
+    for read in (true_false, pick, choice):
         assert read(f"<think>{reply}</think>").value == read(strip_reasoning(f"<think>{reply}</think>") or "").value
 
 
@@ -80,7 +95,7 @@ def test_a_verdict_before_or_after_a_long_word_is_read() -> None:
 LONG = [
     (pick, "Final verdict: B", "B", ("Answer A is ", "A > B ", "| A | yes ", "the answer that is ", "不正确的是A")),
     (
-        hallucinates_multilingual,
+        hallucinates,
         "Answer: yes",
         "Yes",
         ("no no ", "لا توجد هلوسة ", "hayır değil ", "नहीं ", "answer: "),
@@ -106,7 +121,7 @@ def test_the_answer_at_the_end_of_a_long_reply_is_read(read: Reader, unit: str, 
 WORDS = st.sampled_from(
     [
         (read, row["reply"], row["label"])
-        for read, task in ((hallucinates_multilingual, "halluverse25_binary"), (error_type, "halluverse25"))
+        for read, task in ((hallucinates, "halluverse25_binary"), (error_type, "halluverse25"))
         for row in rows(task)
         if row["label"] in {"Yes", "No", *TYPES} - {"none"}
         and row["language"] in ("en", "ar", "tr", "hi")
@@ -132,7 +147,7 @@ def test_folding_is_idempotent(text: str) -> None:
 
 
 def test_a_language_is_one_lexicon() -> None:
-    spanish = TypeQuestion(("types",), ("en", "es"), TYPES, yes="")
+    spanish = Question(Types(("types",), TYPES, yes=""), TYPE_STEPS)
     replies = [row for row in rows("halluverse25") if row["language"] == "es" and row["label"] in TYPES]
     assert len(replies) >= 10
     assert [spanish(row["reply"]).value for row in replies] == [row["label"] for row in replies]

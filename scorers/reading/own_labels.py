@@ -1,0 +1,202 @@
+"""Read one of a task's own labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import takewhile
+
+from halu_tasks.scorers.reading.clauses import Clause
+from halu_tasks.scorers.reading.lexicon import Token
+from halu_tasks.scorers.reading.options import OPTION_STEPS, Options
+from halu_tasks.scorers.reading.reply import sentences
+from halu_tasks.scorers.reading.sentence import ParsedSentence
+from halu_tasks.scorers.reading.steps import Question, inference, statement
+from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
+from halu_tasks.scorers.reading.vocabulary import Value, Vocabulary
+from halu_tasks.text.folding import fold
+
+_LETTERS = ("AB", "ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDEFG", "ABCDEFGH", "ABCDEFGHI", "ABCDEFGHIJ")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# what a word of the same sentence does to a label ("supported, but not by the first source"), unless it belongs to a
+# reason, or another part of the sentence begins in between
+_BEGINS = ("conclude", "declare", "turn", "stop")
+_QUALIFIES = (
+    *("turn", "except", "partly", "negate", "no", "cannot", "hedge", "suppose", "concede", "decline", "retract"),
+    *("label", "either", "ask", "modal"),
+)
+_TAKES_BACK = ("turn", "except", "partly", "concede", "retract", "label", "either")
+_REASON = re.compile(r"\s*(?:[:(–—]|,? because\b)\s*\w")
+_PLACE = re.compile(r"\bzq(\d+)z\b")
+# words before a colon in a prompt, where the answer is to stand: at its end, before a gap, or in quotation marks
+_WORDS = r"([^\W\d_][^\n:：.?!¿¡;*{}<>\[\]\"“”„«»「」`]{1,58}?)[\s*]*[:：]"
+_CUE = re.compile(rf'(?:(?<=["“„「`])|«\s?){_WORDS}(?!\s*\{{)|{_WORDS}[\s*]*(?:\Z|…|\.\.\.|[<\[])')
+
+
+class OwnLabels(Types):
+    """A question that is answered by one of a task's own labels.
+
+    Only a declared label is read: one that is the reply, its first or its last line, stands behind a word such as
+    "Answer:" or a cue of the prompt, or is a field of a JSON object. A label that its sentence negates or qualifies is
+    not read, nor is one that is followed by words of which nothing is known.
+
+    Args:
+        labels: The labels.
+        prompts: The texts of the prompt, whose cues are the words before a colon at the end ("Verdict:"), before a gap
+            ("Verdict: …"), or in quotation marks.
+    """
+
+    def __init__(self, labels: tuple[str, ...], prompts: Iterable[str] = ()) -> None:
+        super().__init__(("labels", "declining"), labels, yes="")
+        plain = [_plain(label) for label in labels]
+        self._places = {label: f" zq{place}z " for place, label in enumerate(plain)}
+        words = sorted((label for label in plain if len(label) > 1), key=len, reverse=True)
+        self._long = re.compile("|".join(map(_word, words)) or "(?!)")
+        # in small letters, a letter may also be a word
+        letters = "|".join(re.escape(label) for label in labels if len(label) == 1) or "(?!)"
+        self._letters = re.compile(rf"(?<![\w'’-])(?:{letters})(?![\w'’-])")
+        cues = [cue for cue in _cues(prompts) if not _PLACE.search(self.prepare(cue))]
+        self._cues = _any_cue(cues)
+        self.form = f"a label alone or behind {' or '.join(f'“{cue}:”' for cue in cues or ['Answer'])}"
+
+    def prepare(self, text: str) -> str:
+        """Return a sentence in which labels are words of their own ("zq0z")."""
+        alone = text.strip(" .:()")
+        if len(alone) == 1 and (place := self._places.get(fold(alone))):
+            return text.replace(alone, place)
+        text = self._letters.sub(lambda match: self._places[fold(match[0])], text)
+        return self._long.sub(lambda match: self._places[match[0]], fold(text))
+
+    def scan(self, text: str) -> list[Token]:
+        """Find the tokens of a folded sentence, of which labels and cues are some."""
+        labels = [Token("label", self.labels[int(found[1])], *found.span()) for found in _PLACE.finditer(text)]
+        return sorted([*_with_cues(super().scan(text), text, self._cues), *labels], key=lambda token: token.start)
+
+    @property
+    def names_labels(self) -> bool:
+        """Whether a reply may name labels: the task's own."""
+        return True
+
+    def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
+        """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
+        value = super().value(read, start)
+        if value is None or value.label not in self.labels:
+            return value
+        before = takewhile(lambda token: token.kind not in _BEGINS, (t for t in read.tokens[::-1] if t.end <= start))
+        behind = takewhile(lambda token: token.kind != "because", read.behind(value.end))
+        said = {token.kind for token in behind}
+        gives_reason = bool(_REASON.match(read.text, value.end))
+        if gives_reason:  # which may deny something else: "refuted (it was not 1932)"
+            said &= {*_TAKES_BACK}
+        said |= {token.kind for token in before} - {"no"}
+        ends = gives_reason or self.ends_clause(read, value)
+        is_plain = ends and "?" not in read.text[value.end :] and not said & {*_QUALIFIES}
+        return value if is_plain else value._replace(label="")
+
+    def begins(self, read: ParsedSentence, value: Value) -> bool:
+        """Return whether a label at the beginning of a sentence stands for itself: only a reason follows."""
+        return read.next(value.end) == "because" or bool(_REASON.match(read.text, value.end))
+
+    def judged(self, found: list[Clause]) -> str | None:
+        """Return None: a statement declares no label."""
+        return None
+
+    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
+        return Value("label", "" if negated or partly else token.label, token.end)
+
+    def other(self, label: str) -> str:
+        """Return nothing: a label that is denied says nothing of the others."""
+        return ""
+
+    def as_words(self, member: object) -> str:
+        """Return a member of a JSON object: a true, a false or a number may be a label."""
+        return str(member)
+
+
+class YesNo(Vocabulary):
+    """The words of a question of one's own that is answered by a yes or a no.
+
+    What it asks is not known, so only a yes or a no is read, and no statement.
+
+    Args:
+        yes: The label of a yes.
+        no: The label of a no.
+        prompts: The texts of the prompt, for its cues.
+    """
+
+    def __init__(self, yes: str, no: str, prompts: Iterable[str] = ()) -> None:
+        super().__init__(("labels", "declining"), (yes, no), yes=yes)
+        self._cues = _any_cue(_cues(prompts))
+
+    judges = False
+
+    def scan(self, text: str) -> list[Token]:
+        """Find the tokens of a folded sentence, of which cues are some."""
+        return _with_cues(super().scan(text), text, self._cues)
+
+    def begins(self, read: ParsedSentence, value: Value) -> bool:
+        """Return whether a yes or a no at the beginning of a sentence is the answer ("No, the year differs.")."""
+        return super().begins(read, value) and not read.asks
+
+
+LABEL_STEPS = tuple(step for step in TYPE_STEPS if step not in (statement, inference))
+"""How one of a task's own labels is looked for: only a declared one is read."""
+
+
+def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Question:
+    """Return the question that is answered by one of a task's own labels.
+
+    A yes or a no, and the letters of options from A on, are read as what they are; other labels must be declared.
+
+    Args:
+        labels: The labels.
+        prompts: The texts of the prompt, for `OwnLabels`.
+    """
+    yes_no = {fold(label): label for label in labels}
+    if yes_no.keys() == {"yes", "no"}:
+        return Question(YesNo(yes_no["yes"], yes_no["no"], prompts), LABEL_STEPS)
+    if "".join(labels) in _LETTERS and len(labels[0]) == 1:
+        return Question(Options(("judgment", "options"), labels, yes=""), OPTION_STEPS)
+    return LabelQuestion(labels, prompts)
+
+
+class LabelQuestion(Question):
+    """A question that is answered by one of a task's own labels; the arguments are those of `OwnLabels`.
+
+    Attributes:
+        form: How a reply declares a label, for people.
+    """
+
+    def __init__(self, labels: tuple[str, ...], prompts: Iterable[str] = ()) -> None:
+        vocabulary = OwnLabels(labels, prompts)
+        super().__init__(vocabulary, LABEL_STEPS)
+        self.form = vocabulary.form
+
+
+def _cues(prompts: Iterable[str]) -> list[str]:
+    """Return the words of prompts before a colon, where the answer is to stand, the longest first."""
+    named = {found[1] or found[2] for prompt in prompts for found in _CUE.finditer(prompt)}
+    return sorted(named, key=lambda cue: (-len(cue), cue))
+
+
+def _any_cue(cues: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(_word(_plain(cue)) for cue in cues) or "(?!)")
+
+
+def _with_cues(tokens: list[Token], text: str, cue: re.Pattern[str]) -> list[Token]:
+    """Return tokens with the cues of a text as markers in the place of what they overlap."""
+    cues = [Token("declare", "", *found.span()) for found in cue.finditer(text)]
+    others = [token for token in tokens if all(token.end <= each.start or token.start >= each.end for each in cues)]
+    return sorted([*others, *cues], key=lambda token: token.start) if cues else tokens
+
+
+def _plain(text: str) -> str:
+    return fold(" ".join(sentence.text for sentence in sentences(text)) or text)
+
+
+def _word(label: str) -> str:
+    """Return an expression for a label that is no part of a word, in scripts that have spaces between words."""
+    before, after = (
+        "" if _UNSPACED.match(end) else rf"[^\W{_UNSPACED.pattern[1:-1]}]" for end in (label[0], label[-1])
+    )
+    return f"(?<!{before or '(?!)'}){re.escape(label)}(?!{after or '(?!)'})"

@@ -1,0 +1,275 @@
+"""A reply as it is read: what is read of it is made once, when it is first needed."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple, Self
+
+from halu_tasks.scorers.reading.fields import JsonValue, values
+from halu_tasks.scorers.reading.lexicon import load
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER, Line, kinds, lines
+from halu_tasks.scorers.reading.reasoning import HINT, REACT, TOKEN, strip_reasoning
+
+# No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
+_HEAD, _TAIL = 5_000, 20_000
+_MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
+_BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
+_ANSWER_TAG = re.compile(r"<(/?)(?:final[_ ]?)?(?:answer|verdict|label|judge?ment|choice|result)>", re.IGNORECASE)
+# it begins with a set of characters, which are looked for faster than what may precede them
+_TAG = re.compile(
+    r"[<>/](?:(?<=<)/?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>"
+    r"|(?<! .)[<>/]?(?=\w)|(?<=<)(?=\w{1,12}>)|(?<=\w>))"
+)
+_PLAIN = {
+    **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys(map(ord, '*`#~$"＊＿＃“”„‟«»「」『』【】{}[]\ufeff\u3000'), " "),
+    **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFE0F], ""),  # invisible
+    **dict.fromkeys(map(ord, "‘’‚‛ʼ"), "'"),
+    **dict.fromkeys(map(ord, "\u2010\u2011\u2012\ufe63"), "-"),
+    ord("_"): " ",
+    **dict(zip(map(ord, "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與發現實據證爲"),
+               "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
+}  # fmt: skip
+_TITLE = re.compile(r"\A[^:：]{1,40}[:：]\s*")
+_DIGIT = re.compile(r"(?![0-9])\d")
+# "[[A>>B]]": the marks of tags are taken off
+_RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
+_TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
+_LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
+_GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
+_END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
+# the message of a server is short, and nothing else is said
+_LONGEST_MESSAGE, _MOST_MESSAGE_LINES = 2_000, 8
+_OF_ERROR = {"error", "message", "code", "status", "type", "detail", "details", "param", "request_id", "object"}
+# characters of a line that may be repeated from the prompt, of one that is no part of another by chance, and of one
+# that says nothing although it stands alone
+_LINE_OF_PROMPT, _LONG_LINE, _PARAGRAPH = 8, 40, 120
+_FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
+_SPACES = re.compile(r"(?<=\S)\s{20,}(?=\S)")
+# a base model goes on with the next question of the prompt's pattern
+_NEXT_TASK = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?:\*\*)?:")
+_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}\n]{1,500})\}{1,2}\$*")
+_TAGGED = re.compile(r"<([A-Za-z]\w{0,30})>([^<>]{1,5000})</\1>")
+_OF_ANSWER = {"wrong", "replacement", "mask", "final", "entity", "sentence", "passage"}
+
+
+class Sentence(NamedTuple):
+    """A plain sentence of a reply.
+
+    Attributes:
+        text: The sentence without markup.
+        starts_line: Whether it begins a line.
+        is_item: Whether its line is an item of a list or a row of a table.
+        line: The line that it stands on, as the model wrote it.
+    """
+
+    text: str
+    starts_line: bool
+    is_item: bool
+    line: str = ""
+
+
+class ReplyText(str):
+    """A reply, and what is read of it.
+
+    Args:
+        reply: The reply as the model wrote it.
+        prompt: What the model was asked; whatever the reply repeats of it says nothing.
+    """
+
+    prompt: str
+
+    def __new__(cls, reply: str, prompt: str = "") -> Self:
+        """Return the reply itself if it is one already."""
+        if isinstance(reply, cls):
+            return reply
+        self = super().__new__(cls, reply)
+        self.prompt = prompt
+        return self
+
+    def until(self, end: int) -> ReplyText:
+        """Return the beginning of the reply up to an offset, without white space at its end."""
+        return ReplyText(self[:end].rstrip(), self.prompt)
+
+    @cached_property
+    def text(self) -> str:
+        """The reply without reasoning; empty if that does not end."""
+        return self._split or ""
+
+    @cached_property
+    def _split(self) -> str | None:
+        may_reason = HINT.search(self.lower()) or TOKEN.match(self) or REACT[0].match(self)  # most have none
+        return strip_reasoning(self) if may_reason else str(self)
+
+    @cached_property
+    def missing(self) -> str:
+        """Why there is nothing to read: the reply is empty, or its reasoning does not end; otherwise empty."""
+        if self._split is None:
+            return "unclosed reasoning"
+        return "" if self.text.strip() else "empty"
+
+    @cached_property
+    def values(self) -> list[JsonValue]:
+        """The objects that are not part of another."""
+        return [*values(self.own, "{")] if "{" in self.text else []
+
+    @cached_property
+    def sentences(self) -> list[Sentence]:
+        """The plain sentences that the prompt does not have."""
+        return sentences(self.own)
+
+    @cached_property
+    def own(self) -> str:
+        """The text without what it repeats of the prompt."""
+        text = self.text
+        if "\\n" in text and "\n" not in text.strip():
+            text = text.replace("\\n", "\n")  # line feeds as JSON writes them
+        return _without_prompt(text, self.prompt)
+
+    @cached_property
+    def plain(self) -> str:
+        """The answer alone: without fences, and of boxes and tags named after an answer, the content."""
+        return _unwrapped(ends(self.text))
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The lines of the answer, without list marks."""
+        return [*lines(self.plain)]
+
+    def is_line_of_prompt(self, line: str) -> bool:
+        """Return whether the prompt has this line."""
+        return line in self.prompt and line in _lines(self.prompt)
+
+
+def _without_prompt(text: str, prompt: str) -> str:
+    """Return a text without what it repeats of a prompt: lines beside each other, a cue or a paragraph.
+
+    A single line may also choose what the prompt offers ("Entity error: one thing takes the place of another").
+    """
+    if not prompt:
+        return text
+    lines = [line for line in text.split("\n") if line.strip()]
+    plain = [line.strip(" \t>*_#") for line in lines]
+    # "Question: …", of which the prompt has a template
+    contents = [_TITLE.sub("", line, count=1) or line for line in plain]
+    repeated = [
+        len(line) >= _LINE_OF_PROMPT and (line in prompt or content in prompt)
+        for line, content in zip(plain, contents, strict=True)
+    ]
+    if any(repeated):  # a short one may be part of another line of the prompt
+        whole = _lines(prompt)
+        repeated = [
+            is_in and (len(content) >= _LONG_LINE or line in whole or content in whole)
+            for line, content, is_in in zip(plain, contents, repeated, strict=True)
+        ]
+    if not any(repeated):
+        return text
+    before, behind = [False, *repeated[:-1]], [*repeated[1:], False]
+    left_out = [
+        here
+        and (
+            above
+            or below
+            or (len(line) >= _PARAGRAPH and line in prompt)
+            or (number == len(lines) and line.endswith((":", "：")))
+        )
+        for number, (line, above, here, below) in enumerate(zip(plain, before, repeated, behind, strict=True), 1)
+    ]
+    # a cue before the reply's own words is where it answers
+    left_out = [
+        is_out and not (line.endswith((":", "：")) and following is False)
+        for line, is_out, following in zip(plain, left_out, [*left_out[1:], None], strict=True)
+    ]
+    return "\n".join(line for line, is_out in zip(lines, left_out, strict=True) if not is_out)
+
+
+@cache
+def _failures() -> re.Pattern[str]:
+    expressions = (f"(?:{expression})" for group in load("failures").values() for expression in group)
+    return re.compile(rf"[\W_]*(?:{'|'.join(expressions)})", re.IGNORECASE)
+
+
+def failure_of(reply: str) -> str:
+    """Return the message of a server or a client that stands in the place of a reply; empty if none does.
+
+    It is all that is there: an object with the key `error`, an error by its HTTP status, or a message as providers word
+    them (`failures.yaml`).
+    """
+    text = reply.strip()
+    if not text or len(text) > _LONGEST_MESSAGE or text.count("\n") >= _MOST_MESSAGE_LINES:
+        return ""
+    if text[0] == "{":
+        found = [*values(text, "{")]
+        members: dict[str, Any] = found[0].content if len(found) == 1 and isinstance(found[0].content, dict) else {}
+        if members.get("error") and found[0].end == len(text) and {str(name).lower() for name in members} <= _OF_ERROR:
+            error = members["error"]
+            if isinstance(error, str | dict):
+                return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    return text if _failures().match(text) else ""
+
+
+@lru_cache(maxsize=4)
+def _lines(prompt: str) -> frozenset[str]:
+    return frozenset(line.strip(" \t>*_#") for line in prompt.split("\n"))
+
+
+def _unwrapped(text: str) -> str:
+    if boxed := _BOXED.findall(text):
+        return "\n".join(boxed)
+    text = _FENCE.sub("", _SPACES.sub(" ", text))  # long runs of spaces would take quadratic time
+    again = _NEXT_TASK.search(text)
+    if again and text[: again.start()].strip():
+        text = text[: again.start()]
+    tagged = [(tag[1].lower(), tag[2].strip("\n")) for tag in _TAGGED.finditer(text)] if "</" in text else []
+    asked = [content for name, content in tagged if name == "output" or _names_answer(name)]
+    return "\n".join(asked) if asked and not all(content.strip().isdigit() for content in asked) else text
+
+
+def _names_answer(name: str) -> bool:
+    found = kinds(name)
+    return bool(found & _OF_ANSWER) and not found & {"aside", "analysis", "field"}
+
+
+def ends(text: str) -> str:
+    """Return the text, or its two ends if it is longer than any real reply."""
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the plain sentences of a text; of very many, those at either end.
+
+    One that ends in a colon includes the next one, unless that is an item of a list.
+    """
+    if _TICKED.search(text):
+        text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
+    if any(mark in text for mark in "<>/\\="):
+        text = _RATED.sub(r"\1 \2 \3", text)
+        text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", _BOX.sub(" ", ends(text)))
+        text = _TAG.sub(" ", text)
+    else:
+        text = ends(text)
+    if not text.isascii():
+        text = _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+    found: list[Sentence] = []
+    for raw in text.split("\n"):
+        line = raw.translate(_PLAIN)
+        if not line.strip():
+            continue
+        mark = _LIST_MARK.match(line)
+        is_item = bool(mark) or "|" in line
+        line = line[mark.end() if mark else 0 :].strip(" |").replace("|", " ¦ ").replace(" - ", " – ")
+        line = " ".join(line.replace("->", "→").replace("=>", "→").split())
+        whole = _END.split(line if line.isascii() else _GLUED.sub(r"\g<0> ", line))
+        parts = (part[at : at + _LONGEST].strip() for part in whole for at in range(0, len(part), _LONGEST))
+        found += [Sentence(part, number == 0, is_item, raw) for number, part in enumerate(filter(None, parts))]
+    joined: list[Sentence] = []
+    for sentence in found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]:
+        before = joined[-1] if joined else None
+        if before and before.text.endswith(":") and not sentence.is_item and len(before.text) < _LONGEST:
+            joined[-1] = before._replace(text=f"{before.text} {sentence.text}")
+        else:
+            joined.append(sentence)
+    return joined

@@ -1,0 +1,482 @@
+"""Read the label that a reply states, step by step.
+
+A question is a vocabulary and a list of steps. Each step looks for a label in one way; the first that finds one decides
+what is read, and the answer names it. A slot that holds no label, or several, decides nothing, and no later step
+replaces that: it is better to read none than the opposite of what was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.clauses import ASIDES, clauses, declines, signs
+from halu_tasks.scorers.reading.lexicon import LANGUAGES, Token, lexicon
+from halu_tasks.scorers.reading.reply import ReplyText, sentences
+from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
+from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Vocabulary
+from halu_tasks.text.folding import fold
+
+_BETWEEN = {*FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no"}
+_LISTED = {*FILLERS, "label", "either", "both"}
+_DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
+_TITLE = re.compile(r"\s?[:=]")
+# "whereas B is not, the final verdict is: A"
+_COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")
+# no real reply has as many markers or second thoughts; the last ones are tried
+_UNKNOWN, _MOST_UNKNOWN = re.compile(r"\w+"), 3
+_MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
+_LONGEST_VALUE, _LONGEST_TOPIC, _LONGEST_FORM = 100, 60, 60
+
+
+class Found(NamedTuple):
+    """A label that a step has found, and the sentence that it stands on; None if that is no sentence."""
+
+    label: str
+    sentence: ParsedSentence | None
+
+
+class ReplyPart:
+    """The sentences of a reply, or of the part of it that counts.
+
+    Args:
+        vocabulary: The words of the question.
+        sentences: The sentences.
+        reply: The reply.
+        values: The JSON objects in it.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        sentences: list[ParsedSentence],
+        reply: str,
+        values: Sequence[dict[str, object]] = (),
+    ) -> None:
+        self.vocabulary, self.sentences, self.reply, self.values = vocabulary, sentences, reply, values
+
+    @cached_property
+    def markers(self) -> list[tuple[int, Token]]:
+        """The markers of a verdict, the last one first, each with the index of its sentence."""
+        return [*islice(_markers(self.sentences), _MOST_MARKERS)]
+
+    @cached_property
+    def concluded(self) -> tuple[int, str]:
+        """The index of the last sentence that concludes with a label, and the label ("Hence it is false.")."""
+        vocabulary = self.vocabulary
+        for index, read in reversed([*enumerate(self.sentences)]):
+            for token in reversed(read.tokens):
+                if token.kind == "conclude" and not _is_supposed(read, token):
+                    value = vocabulary.value(read, token.end)
+                    states = value and value.kind in ("good", "bad", "label") and value.label not in NO_VALUE
+                    if value and states and vocabulary.ends_clause(read, value):
+                        return index, value.label
+                    if value and value.kind == "label" and not value.label:
+                        behind = [clause for clause in read.clauses if clause.end > token.end]
+                        return index, vocabulary.judged(behind) or ""
+        return -1, ""
+
+
+Step = Callable[[ReplyPart], Found | None]
+"""Looks for a label in one way."""
+
+
+class Question:
+    """A question that is answered by a label.
+
+    Args:
+        vocabulary: Its words.
+        steps: How a label is looked for, in order; by default `STEPS`.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, steps: Sequence[Step] = ()) -> None:
+        self.vocabulary, self.steps = vocabulary, tuple(steps) or STEPS
+
+    def __call__(self, reply: str) -> Answer[str]:
+        """Return the label that a reply states; the value is None if it states none."""
+        reply = ReplyText(reply)
+        if reply.missing:
+            return Answer(None, reply.missing)
+        text = reply.text.strip()
+        if len(text) <= _LONGEST_FORM and (label := self.vocabulary.forms.get(text.strip("*_`\"' .!").lower())):
+            return Answer(label, step="form", place=(start := reply.find(text), start + len(text)))
+        found = [self.vocabulary.parse(sentence.text, sentence) for sentence in reply.sentences]
+        objects = [value.content for value in reply.values]
+        another = next((at for at, read in enumerate(found) if at and read.text.startswith("question:")), 0)
+        if another:  # a base model goes on with the next question
+            answer = self._read(found[:another], reply, objects)
+            if (answer.value and not answer.inferred) or answer.abstained:
+                return answer
+        return self._read(found, reply, objects)
+
+    def _read(self, found: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]) -> Answer[str]:
+        """Return the label of sentences; if they take something back, that of what follows."""
+        vocabulary = self.vocabulary
+        taken_back = [(at, token) for at, read in enumerate(found) if at and (token := vocabulary.retraction(read))]
+        for at, token in reversed(taken_back[-_MOST_RETRACTIONS:]):
+            begins = found[at].behind_retraction(token)
+            answer = self._first(ReplyPart(vocabulary, [begins, *found[at + 1 :]], reply))
+            if answer.value:
+                return answer
+        answer = self._first(ReplyPart(vocabulary, found, reply, objects))
+        # a longer reply that infers a label may also say what cannot be known
+        where = found if answer.value is None else [found[0], found[-1]] if answer.inferred and found else []
+        return Answer(None, "declines", abstained=True) if _declined(where) else answer
+
+    def _first(self, part: ReplyPart) -> Answer[str]:
+        for step in self.steps:
+            if (found := step(part)) and found.label:
+                if found.label == UNDECIDED:
+                    break
+                line = found.sentence.line.strip() if found.sentence else ""
+                start = part.reply.find(line) if line else -1
+                place = None if start < 0 else (start, start + len(line))
+                return Answer(found.label, inferred=step is inference, step=step.__name__, place=place)
+        return Answer(None, "no verdict")
+
+
+# --- steps ----------------------------------------------------------------------------------------
+
+
+def field(part: ReplyPart) -> Found | None:
+    """A field of a JSON object that is named after the verdict, or the only one of an object that has a label."""
+    for item in part.values:
+        if label := _of_fields(part.vocabulary, item):
+            return Found(label, None)
+    return None
+
+
+def checklist(part: ReplyPart) -> Found | None:
+    """A list that says yes or no to each of several labels, and yes to one."""
+    return affirmed(part.vocabulary, part.sentences)
+
+
+def marker(part: ReplyPart) -> Found | None:
+    """The label behind the last marker of a verdict that has one ("Final verdict: False")."""
+    # most replies end with theirs, so that the sentences before it need not be looked at
+    for at, token in islice(_markers(part.sentences), _MOST_MARKERS):
+        if not token.label and (found := _behind_marker(part, at, token)):
+            found = Found(UNDECIDED, found.sentence) if _is_contradicted(part, at, token, found) else found
+            return found if found.label != UNDECIDED else _decided_later(part, at) or found
+    return None
+
+
+def statement(part: ReplyPart) -> Found | None:
+    """What is stated behind a marker ("Verdict: the answer contains an error"), unless a conclusion follows it."""
+    concluded, _ = part.concluded
+    for at, token in part.markers:
+        if (
+            not token.label
+            and concluded <= at
+            and (label := _stated_behind(part.vocabulary, part.sentences[at], token))
+        ):
+            return Found(label, part.sentences[at])
+    return None
+
+
+def conclusion(part: ReplyPart) -> Found | None:
+    """A conclusion that states the label ("Hence it is false.")."""
+    at, label = part.concluded
+    return Found(label, part.sentences[at]) if label else None
+
+
+def topic(part: ReplyPart) -> Found | None:
+    """The last line "topic: yes", or a last question and its answer."""
+    vocabulary, found = part.vocabulary, part.sentences
+    if len(found) > 1 and found[-2].asks and (label := vocabulary.answered(found[-2], found[-1])):
+        return Found(label, found[-1])
+    for read in reversed(found):
+        for token in read.tokens[: -_MOST_MARKERS - 1 : -1]:
+            if token.kind == "stop" and read.text[token.start] in ":?=¦–" and "?" not in read.text[: token.start]:
+                value = vocabulary.value(read, token.end)
+                ends = value and value.label and not read.goes_on(value.end)
+                if ends and (label := _of_topic(vocabulary, read, token.start)):
+                    return Found(label, read)
+    return None
+
+
+def weak_marker(part: ReplyPart) -> Found | None:
+    """The label behind a word that may also introduce something else ("Answer: no")."""
+    for at, token in part.markers:
+        if token.label and (found := _behind_marker(part, at, token)):
+            return found
+    return None
+
+
+def bare_line(part: ReplyPart) -> Found | None:
+    """A last or first line that is the label alone."""
+    if not part.sentences:
+        return None
+    last, first = part.sentences[-1], part.sentences[0]
+    if last.is_item and first.is_item:
+        listed = {value.label for read in part.sentences if (value := part.vocabulary.whole_value(read))}
+        if len(listed) > 1:
+            return Found(UNDECIDED, last)
+    for read in (last, first):
+        value = part.vocabulary.whole_value(read)
+        if read is last and value and value.kind in ("yes", "no") and _answers_another(part):
+            continue
+        if value and (len(part.sentences) == 1 or (value.kind != "surely" and not read.asks)):
+            return Found(value.label, read)
+    return None
+
+
+def last_clause(part: ReplyPart) -> Found | None:
+    """A last line that ends in the label ("…, hence True")."""
+    if not part.sentences or (last := part.sentences[-1]).asks:
+        return None
+    if (whole := part.vocabulary.value(last)) and whole.kind == "label" and whole.label == UNDECIDED:
+        says_more = any(token.kind not in _LISTED for token in last.tokens)
+        return None if says_more else Found(UNDECIDED, last)  # "A = B"
+    values = (part.vocabulary.whole_value(last, start) for start in _parts(last))
+    value = next(filter(None, values), None)
+    return Found(value.label, last) if value else None
+
+
+def last_word(part: ReplyPart) -> Found | None:
+    """A yes or a no that is the last word ("After a check of the date yes.")."""
+    last = part.sentences[-1] if part.sentences else None
+    clause = last.clauses[-1] if last and not last.asks and last.clauses else None
+    if last is None or clause is None or not clause.tokens or clause.opener in ASIDES:
+        return None
+    if _answers_another(part):
+        return None
+    *before, token = clause.tokens
+    is_answer = token.kind in ("yes", "no") and token.label != "after" and not last.goes_on(token.end)
+    if not is_answer or last.says_nothing(token.start) or any(other.kind in _DOUBTS for other in before):
+        return None
+    return Found(part.vocabulary.yes_or_other(token.kind == "no"), last)
+
+
+def first_word(part: ReplyPart) -> Found | None:
+    """A first line that begins with the label ("No, the year differs.")."""
+    if not part.sentences:
+        return None
+    first = part.sentences[0]
+    value = part.vocabulary.value(first)
+    if value is None or value.kind == "surely" or (value.kind == "yes" and _declined(part.sentences)):
+        return None
+    if value.kind in ("good", "bad") and any(declines(clause) for clause in first.clauses if clause.end > value.end):
+        return Found(UNDECIDED, first)  # "Hallucination: unclear"
+    if value.kind in ("yes", "no"):
+        beside = [clause for clause in first.clauses if clause.opener == "bound" and clause.start >= value.end]
+        if part.vocabulary.judged(beside) not in (None, value.label, *NO_VALUE):
+            return Found(UNDECIDED, first)  # "Yes, the summary is faithful", of whether it hallucinates
+    begins = value.label not in NO_VALUE and first.starts_line and part.vocabulary.begins(first, value)
+    return Found(value.label, first) if begins else None
+
+
+def inference(part: ReplyPart) -> Found | None:
+    """What the sentences state of the judged text, if all of them say the same; in a long reply, the first one."""
+    label = part.vocabulary.infer(
+        [read for read in part.sentences if read.mention[1] < len(read.text) or read.mention[0] == len(read.text)]
+    )
+    return Found(label, None) if label else None
+
+
+STEPS: tuple[Step, ...] = (
+    *(field, checklist, marker, statement, conclusion, topic, weak_marker),
+    *(bare_line, last_clause, last_word, first_word, inference),
+)
+"""How a label is looked for, in order."""
+
+
+# --- what steps share -----------------------------------------------------------------------------
+
+
+def affirmed(vocabulary: Vocabulary, found: Sequence[ParsedSentence]) -> Found | None:
+    """Return the only label that a list affirms with a yes or a sign, of several with a yes, a no or a sign each."""
+    if not vocabulary.names_labels:
+        return None
+    tokens = [(token, vocabulary.sign(read, token), read) for read in found for token in read.tokens]
+    kinds = (sign is not None for token, sign, _ in tokens if sign is not None or token.kind in ("label", "clue"))
+    sign_first = next(kinds, False)
+    marked: dict[str, tuple[bool, ParsedSentence]] = {}
+    label, before, end, of = "", None, 0, None
+    for token, sign, read in tokens:
+        if of is not read:
+            of, end = read, 0
+        if len(_UNKNOWN.findall(read.text, end, token.start)) > _MOST_UNKNOWN:
+            label = ""  # the sentence is about something else
+        end = token.end
+        is_label = token.kind == "label" or (token.kind == "clue" and token.label and not sign_first)
+        if is_label:
+            label = token.label
+            if before is not None:
+                marked.setdefault(label, (before, read))
+                before = None
+        elif sign is not None and sign_first:
+            before = sign
+        elif sign is not None and label:
+            marked.setdefault(label, (sign, read))
+            label = ""
+        elif token.kind not in _BETWEEN:
+            label = ""
+    affirmed = [Found(label, read) for label, (holds, read) in marked.items() if holds]
+    if len(marked) < 2 or not affirmed:
+        return None
+    return affirmed[0] if len(affirmed) == 1 else Found(UNDECIDED, None)
+
+
+def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
+    """Return the label of the last member that is named after the verdict, or of the only member with a label."""
+    named, others, reads = None, [], []
+    for name, member in item.items():
+        if not isinstance(member, str | bool | int) or len(str(member)) > _LONGEST_VALUE:
+            continue
+        read = vocabulary.parse(f"{name}: {vocabulary.as_words(member)}".replace("_", " "))
+        reads.append(read)
+        colon = read.text.find(":")
+        value = vocabulary.value(read, colon)
+        decided = value and value.label != UNDECIDED and not read.goes_on(value.end)
+        label = _of_topic(vocabulary, read, colon) or (value.label if value and decided else None)
+        kinds = {token.kind for token in read.tokens if token.start < colon}
+        is_flag = isinstance(member, bool) and not vocabulary.judges
+        if label and (is_flag or kinds & {"declare", "field", "good", "bad", "whole"}):
+            named = label
+        elif label:
+            others.append(label)
+    each = affirmed(vocabulary, reads)
+    listed = each.label if each and each.label != UNDECIDED else None
+    return listed or named or (others[0] if len(item) == len(others) == 1 else None)
+
+
+def _of_topic(vocabulary: Vocabulary, read: ParsedSentence, colon: int) -> str | None:
+    """Return the label of "topic: yes" or "topic? No", if the topic has words of judgment."""
+    titles = [clause for clause in read.clauses if clause.end == colon <= _LONGEST_TOPIC and not clause.opener]
+    said = {good for clause in titles for good, _ in signs(clause)}
+    value = vocabulary.value(read, colon)
+    if len(said) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
+        return None
+    is_truth = re.search(r"\b(?:true|false)\b", read.text[colon : value.end])
+    if value.kind in ("good", "bad") and (titles[0].has("negate", "declare") or not is_truth):
+        return None
+    return vocabulary.of_good((True in said) == (value.kind in ("yes", "good")))
+
+
+def _answers_another(part: ReplyPart) -> bool:
+    """Return whether the last sentence answers a question of the reply's own that judges nothing."""
+    asked = part.sentences[-2] if len(part.sentences) > 1 and part.sentences[-2].asks else None
+    return asked is not None and not any(token.kind in ("good", "bad", "label") for token in asked.tokens)
+
+
+def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
+    read, start = part.sentences[at], marker.end
+    if not read.goes_on(start):
+        if at + 1 == len(part.sentences):
+            return None
+        read, start = part.sentences[at + 1], 0
+    if value := part.vocabulary.value(read, start):
+        label = UNDECIDED if read.text[value.end :].lstrip().startswith("?") else value.label
+        return Found(label, read) if label else None
+    is_title = not marker.label and read.starts_line and _TITLE.match(read.text, marker.end)
+    declined = is_title and any(declines(clause) for clause in read.clauses if clause.end > start)
+    return Found(UNDECIDED, read) if declined else None
+
+
+def _decided_later(part: ReplyPart, at: int) -> Found | None:
+    """Return what the end of a reply decides ("Both are right. Therefore, I choose B.")."""
+    behind = part.sentences[at + 1 :]
+    if not any(token.kind in ("conclude", "pick") for read in behind[-2:] for token in read.tokens):
+        return None
+    if part.concluded[0] > at:
+        return conclusion(part)
+    label = part.vocabulary.infer(behind)
+    return Found(label, behind[-1]) if label else None
+
+
+def _is_contradicted(part: ReplyPart, at: int, marker: Token, found: Found) -> bool:
+    """Return whether the line above gives another label behind the same marker."""
+    if marker is not part.sentences[at].tokens[0]:
+        return False  # "On a second look, final verdict: …"
+    first = max(at - 2, 0)
+    for above, token in _markers(part.sentences[first:at]):
+        if not token.label and _word(part, first + above, token) == _word(part, at, marker):
+            other = _behind_marker(part, first + above, token)
+            return bool(other and other.label not in (*NO_VALUE, found.label))
+    return False
+
+
+def _word(part: ReplyPart, at: int, token: Token) -> str:
+    return part.sentences[at].text[token.start : token.end]
+
+
+def _stated_behind(vocabulary: Vocabulary, read: ParsedSentence, marker: Token) -> str | None:
+    rest = [clause for clause in read.clauses if clause.end > marker.end]
+    if not read.goes_on(marker.end) or any(clause.opener == "suppose" for clause in rest):
+        return None
+    is_first = not any(token.end <= marker.start for token in read.tokens)
+    is_title = read.starts_line and _TITLE.match(read.text, marker.end) and is_first
+    if any(map(declines, rest)):
+        return UNDECIDED
+    label = vocabulary.judged(rest)
+    return UNDECIDED if label is None and is_title else label
+
+
+def _markers(found: Sequence[ParsedSentence]) -> Iterator[tuple[int, Token]]:
+    for index, read in reversed([*enumerate(found)]):
+        for token in reversed(read.tokens):
+            if token.kind == "declare" and not _is_supposed(read, token):
+                yield index, token
+
+
+def _is_supposed(read: ParsedSentence, marker: Token) -> bool:
+    """Return whether what follows a marker is conceded, supposed, asked or denied."""
+    if marker is read.tokens[0] and "suppose" not in {token.kind for token in read.tokens}:
+        return False
+    before = [token for token in read.tokens if token.end <= marker.start]
+    if read.says_nothing(marker.start):
+        return True
+    if before and before[-1].kind == "bad" and before[-1].end + 1 == marker.start:
+        return True  # "Incorrect answer: B"
+    openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}
+    if "suppose" not in openers and _COLON_FOLLOWS.match(read.text, marker.end):
+        return False
+    return (
+        not openers.isdisjoint(ASIDES)
+        or any(token.kind == "hedge" for token in before)
+        or any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:])
+        or (bool(before) and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1)
+    )
+
+
+def _parts(read: ParsedSentence) -> list[int]:
+    """Return where the clauses of a sentence begin and its commas end, the last one first, without its asides."""
+    asides = [clause for clause in read.clauses if clause.opener in ASIDES]
+    starts = [clause.start for clause in read.clauses if clause.opener not in ASIDES and clause.start]
+    commas = [token.end for token in read.tokens if token.kind == "comma"]
+    starts += [end for end in commas if not any(clause.start <= end <= clause.end for clause in asides)]
+    return sorted(starts, reverse=True)
+
+
+# --- replies that decline -------------------------------------------------------------------------
+
+
+def partly_declines(text: str) -> bool:
+    """Return whether a sentence of a reply declines; the reply may still answer in another one."""
+    return any(_sentences_decline(text))
+
+
+def only_declines(text: str) -> bool:
+    """Return whether all sentences of a reply decline; False if it has none."""
+    found = _sentences_decline(text)
+    return next(found, False) and all(found)
+
+
+def _sentences_decline(text: str) -> Iterator[bool]:
+    words = lexicon(*LANGUAGES, *(f"{name}.{language}" for name in ("judgment", "declining") for language in LANGUAGES))
+    folded = (fold(sentence.text) for sentence in sentences(text))
+    return (any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded)
+
+
+def _declined(found: Sequence[ParsedSentence]) -> bool:
+    """Return whether the author declines, and does not turn from it ("I am not sure, but B is closer")."""
+    return any(
+        declines(clause) and not any(other.opener == "turn" for other in read.clauses[number + 1 :])
+        for read in found
+        for number, clause in enumerate(read.clauses)
+    )

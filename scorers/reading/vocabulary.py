@@ -1,0 +1,287 @@
+"""What the words of a reply mean for a question: the labels that they state."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import islice
+from typing import NamedTuple
+
+from halu_tasks.scorers.reading.clauses import Clause, judge, signs, stated
+from halu_tasks.scorers.reading.lexicon import LANGUAGES, Lexicon, Token, lexicon
+from halu_tasks.scorers.reading.reply import Sentence
+from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
+from halu_tasks.text.folding import fold
+
+UNDECIDED = "undecided"
+"""What is read of a slot that decides nothing ("partly true"), which no other part of the reply replaces."""
+NO_VALUE = ("", UNDECIDED)
+"""The labels of values that are none."""
+_ANSWERS = ("yes", "no", "good", "bad", "label")
+_ENDS = ("because", "bound", "turn", "comma", "stop")
+_WORD, _NO = re.compile(r"\w"), re.compile(r"\bno\b")
+_APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
+# how JSON and Python write a yes and a no
+_AS_WORDS = {"True": "yes", "False": "no", "1": "yes", "0": "no"}
+# a longer reply discusses the subject, so that only what it says of the text counts
+_SHORT = 6
+
+
+class Value(NamedTuple):
+    """The label that a text begins with: the kind of its word, the label, and where it ends."""
+
+    kind: str
+    label: str
+    end: int
+
+
+class Vocabulary:
+    """The words of a question about a text, whose labels say that it is right or that it is not.
+
+    Args:
+        names: The names of its lexicons.
+        labels: The label of a text that is right, and that of one that is not.
+        yes: The label that "yes" stands for.
+    """
+
+    def __init__(self, names: Sequence[str], labels: tuple[str, ...], yes: str) -> None:
+        self.names = names
+        self.labels, self.yes = labels, yes
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The phrases of the languages and those of the question in each of them."""
+        return lexicon(*LANGUAGES, *(f"{name}.{language}" for name in self.names for language in LANGUAGES))
+
+    @cached_property
+    def forms(self) -> dict[str, str]:
+        """The label of each reply that is a word for it, alone or behind a marker of a verdict and a colon."""
+        words = {word: label for word, label in self.words() if label not in NO_VALUE}
+        markers = {marker.rstrip(" :–=") for marker in self.lexicon.literal("declare", "")}
+        behind = {f"{marker}: {word}": label for marker in markers for word, label in words.items()}
+        return {**behind, **words}
+
+    def words(self) -> Iterator[tuple[str, str]]:
+        """Yield words that are a label each, in small letters."""
+        yield from ((label.lower(), label) for label in self.labels)
+
+    judges = True
+    """Whether what it asks is whether a text is right, so that words of judgment say something."""
+
+    def prepare(self, text: str) -> str:
+        """Return a sentence as it is read."""
+        return text
+
+    def scan(self, text: str) -> list[Token]:
+        """Find the tokens of a folded sentence."""
+        known = ("", *self.labels)
+        return [token for token in self.lexicon.scan(text) if token.kind != "label" or token.label in known]
+
+    @property
+    def names_labels(self) -> bool:
+        """Whether a reply may name labels, and not only judge."""
+        return not self.lexicon.kinds.isdisjoint(("label", "clue"))
+
+    def parse(self, text: str, of: Sentence | None = None) -> ParsedSentence:
+        """Return a sentence with its tokens."""
+        folded = fold(self.prepare(text))
+        if of is None:
+            return ParsedSentence(folded, self.scan)
+        return ParsedSentence(folded, self.scan, starts_line=of.starts_line, is_item=of.is_item, line=of.line)
+
+    def as_words(self, member: object) -> str:
+        """Return what a member of a JSON object says in words."""
+        return _AS_WORDS.get(str(member), str(member))
+
+    @cached_property
+    def _takes_back(self) -> re.Pattern[str]:
+        return re.compile("|".join(map(re.escape, map(fold, self.lexicon.literal("retract", "back")))) or "(?!)")
+
+    @cached_property
+    def _may_begin_retraction(self) -> re.Pattern[str]:
+        phrases = {fold(phrase) for kind in ("retract", "turn", "no") for phrase in self.lexicon.literal(kind)}
+        return re.compile(rf"\W*(?:{'|'.join(map(re.escape, sorted(phrases)))})")
+
+    def retraction(self, read: ParsedSentence) -> Token | None:
+        """Return the words of a sentence that take something back; some do only at its beginning."""
+        position = 0
+        begins = self._may_begin_retraction.match(read.text)
+        for token in self.lexicon.scan(read.text) if begins else ():  # only the first ones
+            is_first = token.kind not in ("comma", "stop", "turn", "no")
+            if _WORD.search(_NO.sub("", read.text[position : token.start if is_first else token.end])):
+                break
+            if token.kind == "retract":
+                return token
+            if is_first:
+                break
+            position = token.end
+        if not self._takes_back.search(read.text):
+            return None
+        return next((token for token in read.tokens if (token.kind, token.label) == ("retract", "back")), None)
+
+    def sign(self, read: ParsedSentence, token: Token) -> bool | None:
+        """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
+        if not read.text[token.start].isalnum() and token.kind in ("good", "bad"):
+            return token.kind == "good"
+        if token.kind in ("yes", "no") and (token.label == "after" or self.is_apart(read, token)):
+            return token.kind == "yes"
+        return None
+
+    def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
+        """Return the label that a sentence begins with at `start`; None if it begins with something else."""
+        if read.says_nothing(start):
+            return None
+        negated = partly = False
+        fallback: Value | None = None
+        position = start
+        for token in read.behind(start):
+            if _WORD.search(read.text[position : token.start]):
+                return fallback
+            position = token.end
+            if token.kind == "turn":
+                negated = False
+            if token.kind == "copula":
+                if not read.goes_on(token.end):
+                    return Value("yes", self.yes_or_other(negated), token.end)
+            elif token.kind in FILLERS or (token.kind == "part" and start):
+                continue
+            elif token.kind in ("no", "negate", "cannot"):
+                if token.kind == "no" and not negated and self.is_apart(read, token):
+                    answer = self._unless_either(read, Value("no", self.other(self.yes), token.end))
+                    said = self.value(read, token.end) if answer.kind == "no" else None
+                    return said if said and said.kind in ("good", "bad") else answer
+                negated = True if token.label == "nor" else not negated
+            elif token.kind == "partly":
+                partly = True
+            elif token.kind == "yes" and token.label == "surely":
+                fallback = Value("surely", self.yes, token.end)
+            elif token.kind in _ANSWERS:
+                faults = (t for t in read.behind(token.end) if t.kind == "bad" and t.start <= token.end + 1)
+                if token.kind == "good" and any(faults):
+                    return None  # "a factual error"
+                if token.kind == "yes" and self.yes != "Yes" and read.goes_on(token.end):
+                    fallback = None
+                    continue
+                value = self._labelled(token, negated != self._turned(read, token), partly)
+                if token.kind in ("good", "bad") and self._is_mixed(read, token):
+                    return value._replace(label=UNDECIDED)
+                if value.label == UNDECIDED and read.goes_on(value.end):
+                    return value._replace(label="")  # "partly true, but with an error"
+                return self._unless_either(read, value)
+            else:
+                return Value("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
+        return fallback
+
+    def whole_value(self, read: ParsedSentence, start: int = 0) -> Value | None:
+        """Return the label that the rest of a sentence is."""
+        value = self.value(read, start)
+        return value if value and value.label not in NO_VALUE and not read.goes_on(value.end) else None
+
+    def _turned(self, read: ParsedSentence, label: Token) -> bool:
+        """Return whether a negator behind a label, in the same clause, turns it."""
+        for token in read.behind(label.end):
+            if token.kind in (*_ENDS, "conclude"):
+                return False
+            if token.kind == "no" and token.label == "after":
+                return True
+        return False
+
+    def _is_mixed(self, read: ParsedSentence, judged: Token) -> bool:
+        """Return whether a sentence turns to the opposite ("mostly correct, but contains errors")."""
+        turns = [clause for clause in read.clauses if clause.opener == "turn" and clause.start > judged.end]
+        words = {label.casefold() for label in self.labels} if turns else set()
+        good, is_label = judged.kind == "good", read.text[judged.start : judged.end] in words
+        opposites = [token for clause in stated(turns) for says, token in signs(clause) if says != good]
+        return any(not is_label or read.text[token.start : token.end] in words for token in opposites)
+
+    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
+        if token.kind == "yes":
+            return Value("yes", self.yes_or_other(negated), token.end)
+        if token.kind == "good" and partly:
+            return Value(token.kind, UNDECIDED, token.end)
+        return Value(token.kind, self.of_good((token.kind == "good") != negated), token.end)
+
+    def is_apart(self, read: ParsedSentence, token: Token) -> bool:
+        """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
+        if token.label == "apart" or not read.text[token.start].isalnum() or _APART.match(read.text, token.end):
+            return True
+        follows = next(read.behind(token.end), None)
+        return follows is not None and follows.start <= token.end + 1 and follows.kind in ("because", "bound")
+
+    def _unless_either(self, read: ParsedSentence, value: Value) -> Value:
+        """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
+        behind = [token for token in islice(read.behind(value.end), 3) if token.start <= value.end + 25]
+        if {value.kind, *(token.kind for token in behind[1:2])} == {"yes", "no"} and behind[0].kind == "either":
+            return value._replace(label=UNDECIDED)  # "yes and no"
+        follows = read.next(value.end) if behind else ""
+        others = [token for token in behind[1:] if token.kind in _ANSWERS]
+        open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
+        return value._replace(label="") if open_ended else value
+
+    def other(self, label: str) -> str:
+        """Return the label of a text that does not have this one; empty if it is empty."""
+        if not label:
+            return ""
+        return self.labels[1] if label == self.labels[0] else self.labels[0]
+
+    def yes_or_other(self, negated: bool) -> str:
+        """Return the label of a yes, or of a no."""
+        return self.other(self.yes) if negated else self.yes
+
+    def of_good(self, good: bool) -> str:
+        """Return the label of a text that is right, or that is not."""
+        return self.labels[0 if good else 1]
+
+    def ends_clause(self, read: ParsedSentence, value: Value) -> bool:
+        """Return whether nothing else is said of the text in the clause of a label."""
+        return read.next(value.end) in _ENDS or not read.goes_on(value.end)
+
+    def judged(self, found: list[Clause]) -> str | None:
+        """Return the label of what the clauses state; None if they state nothing, empty if it decides nothing."""
+        statement = judge(found)
+        return None if statement is None else self.of_good(statement.good)
+
+    def begins(self, read: ParsedSentence, value: Value) -> bool:
+        """Return whether a label at the beginning of a sentence stands for itself."""
+        goes_on = read.text.endswith(";") or any(token.kind in ("turn", "except") for token in read.tokens)
+        if value.kind in ("good", "bad") and goes_on:
+            return False
+        follows = read.next(value.end)
+        if follows and read.text[next(read.behind(value.end)).start] == "?":
+            return False
+        ends = (*_ENDS, "whole") if value.kind in ("yes", "no") else _ENDS
+        return follows in ends or bool(re.match(r"\s*[.!(;]", read.text[value.end :]))
+
+    def infer(self, found: list[ParsedSentence]) -> str | None:
+        """Return the label that follows from what the sentences state of the judged text; None if they differ."""
+        said: list[tuple[str, bool]] = []
+        opens = False
+        for number, read in enumerate(found):
+            if number and found[number - 1].asks and (label := self.answered(found[number - 1], read)):
+                said.append((label, False))
+                continue
+            is_cue = read.text.endswith(":") and any(token.kind == "ask" for token in read.tokens)
+            statement = None if is_cue else judge(read.clauses)
+            if statement is None or (statement.good and read.is_item and not statement.concludes):
+                continue
+            at_end = number < 2 or number >= len(found) - 2 or statement.concludes
+            names_text = any(token.kind == "whole" and token.label for token in read.tokens)
+            if len(found) <= _SHORT or (at_end and names_text):
+                opens = opens or (number == 0 and names_text)
+                said.append((self.of_good(statement.good), statement.concludes))
+        concluded = [label for label, concludes in said if concludes]
+        if concluded:
+            return concluded[-1]
+        is_one = len({label for label, _ in said}) == 1
+        return said[0][0] if is_one or (opens and len(found) > _SHORT) else None
+
+    def answered(self, question: ParsedSentence, answer: ParsedSentence) -> str | None:
+        """Return the label of the answer to a question that the reply itself asks ("Is it faithful? Not quite.")."""
+        value = self.value(answer)
+        polar = next((token for token in question.tokens if token.kind in ("good", "bad")), None)
+        if polar is None or value is None or value.kind not in ("yes", "no", "surely"):
+            return None
+        negators = sum(token.kind == "negate" and token.end <= polar.start for token in question.tokens)
+        good = (polar.kind == "good") == (negators % 2 == 0)
+        return self.of_good(good == (value.kind != "no"))

@@ -1,0 +1,86 @@
+"""What holds of the reading of every packaged task, whatever it asks for."""
+
+import itertools
+
+import pytest
+
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
+from halu_tasks.scorers.kinds import Claims, Label
+from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.tasks import build
+from halu_tasks.tasks.registry import registry
+
+TASKS = sorted(registry()[0])
+LABELS = [
+    name
+    for name, task in registry()[0].items()
+    if isinstance(task.rules.answer, Label) and not isinstance(task.rules.answer, Claims)
+]
+NO_ANSWER = ("unparsed", "abstained")
+
+
+def first_item(task: str) -> Item:
+    return build(task, Options(data="sample")).items[0]
+
+
+def read(task: str, reply: str) -> ScoredReply:
+    evaluation = build(task, Options(data="sample"))
+    return evaluation.task.score("strict", evaluation.items[0], Reply(reply))
+
+
+def labels_of(task: str) -> tuple[str, ...]:
+    answer = registry()[0][task].rules.answer
+    assert isinstance(answer, Label)
+    return tuple(label for label in answer.labels if label != "none")  # which not every question offers
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_message_of_a_server_is_a_request_that_failed(task: str) -> None:
+    for message in ("Error: rate limit exceeded", '{"error": "timeout"}', "HTTP 503 Service Unavailable"):
+        assert read(task, message).outcome == "failed", message
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_one_slot_has_one_verdict(task: str) -> None:
+    for one, other in itertools.permutations(labels_of(task)[:2]):
+        for reply in (f"Final verdict: {one}\nFinal verdict: {other}", f"Final verdict: {one} or {other}"):
+            assert read(task, reply).outcome in NO_ANSWER, reply
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_a_mention_is_no_verdict(task: str) -> None:
+    for label in labels_of(task):
+        for reply in (
+            f'I was about to write "Final Verdict: {label}".',
+            f"Many readers would say {label} here.",
+            f"Final verdict: {label}?",
+        ):
+            assert read(task, reply).outcome in NO_ANSWER, reply
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_an_announcement_is_no_verdict(task: str) -> None:
+    for reply in ("Sure, here is my answer.", "Yes, here is my answer.", "Of course! Let me check the text first."):
+        assert read(task, reply).outcome in NO_ANSWER, reply
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_the_prompt_itself_is_no_verdict(task: str) -> None:
+    evaluation = build(task, Options(data="sample"))
+    prompts = {item.id: item.prompt for item in evaluation.asked}
+    answered = [
+        item.id
+        for item in evaluation.items
+        if evaluation.task.score("strict", item, Reply(prompts[item.id])).outcome not in NO_ANSWER
+    ]
+    assert not answered
+
+
+@pytest.mark.parametrize("task", LABELS)
+def test_an_answer_says_where_it_stands(task: str) -> None:
+    for label in labels_of(task):
+        reply = f"The text was read.\n\nFinal verdict: {label}"
+        scored = read(task, reply)
+        assert scored.answer == label and scored.step == "marker" and scored.place
+        assert reply[slice(*scored.place)] == f"Final verdict: {label}"
