@@ -12,14 +12,14 @@ from functools import lru_cache
 from halu_tasks.scorers.reading.lexicon import load
 
 _PARTS = ("opens", "closes", "answers", "ends")
-# How the expressions begin. They are tried nowhere else, so a markup that begins otherwise has to be added here.
-_BEGINS = r"(?=[<\[◁](?=[/|｜\w])|\A|assistant|to=|Here(?:'s| is) my response|## Final Response)"
-# what those have in small letters that stand behind the beginning of a reply; no character but an ASCII letter has the
-# small form of another than i, k and s
-HINT = re.compile(r"[<[◁]|tantc|tantf|to=|my re|## f")
+_MARKUPS = load("markups")
+_OWN_BEGINS = "|".join(markup["begins"] for markup in _MARKUPS if "begins" in markup)
+_BEGINS = rf"(?=[<\[◁](?=[/|｜\w])|\A|{_OWN_BEGINS})"
+# what is behind the beginning of a reply that has any, in small letters
+HINT = re.compile(f"[<[◁]|{_OWN_BEGINS.lower()}")
 _EXPRESSIONS = "|".join(
     f"(?P<{part}{number}>{expression})"
-    for number, markup in enumerate(load("markups"))
+    for number, markup in enumerate(_MARKUPS)
     for part in _PARTS
     if (expression := markup.get(part))
 )
