@@ -213,16 +213,16 @@ def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:
 
 def _of_sentences(text: str) -> Iterator[bool]:
     """Yield the check of each clause that judges a claim, in sentences about claims or the document."""
-    for read in (_parse(each.text, each) for each in sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text))):
-        if not _ABOUT.search(read.text):
+    for sentence in (_parse(each.text, each) for each in sentences(re.sub(r"(?<=\d)/(?=\d)", " of ", text))):
+        if not _ABOUT.search(sentence.text):
             continue
-        if (count := _COUNT.search(read.text)) and _COUNTED.search(read.text):
+        if (count := _COUNT.search(sentence.text)) and _COUNTED.search(sentence.text):
             yield count[1] == count[2]
             continue
-        for clause in stated(read.clauses):
+        for clause in stated(sentence.clauses):
             if said := [good for good, _ in signs(clause)]:
                 yield all(said)
-        if _NOT_EITHER.search(read.text):
+        if _NOT_EITHER.search(sentence.text):
             yield False
 
 

@@ -66,55 +66,55 @@ class Options(Vocabulary):
         letters = [Token("label", found[1].upper(), *found.span()) for found in _NAMED.finditer(text)]
         tokens = super().scan(text)
         tokens = sorted([*tokens, *letters], key=lambda token: token.start) if letters else tokens
-        read = ParsedSentence(text, lambda text: tokens)
-        return [token for token in tokens if token.kind != "label" or not self._is_ordinal(read, token)]
+        sentence = ParsedSentence(text, lambda text: tokens)
+        return [token for token in tokens if token.kind != "label" or not self._is_ordinal(sentence, token)]
 
-    def _is_ordinal(self, read: ParsedSentence, label: Token) -> bool:
+    def _is_ordinal(self, sentence: ParsedSentence, label: Token) -> bool:
         """Return whether "first" is not the first option: beside letters, or before a noun ("the first step")."""
-        if read.text[label.start : label.end].removeprefix("the ") not in _ORDINALS:
+        if sentence.text[label.start : label.end].removeprefix("the ") not in _ORDINALS:
             return False
-        is_noun = read.text[label.end + 1 : label.end + 2].isalpha() and read.next(label.end) in ("", "part")
-        return "zq" in read.text or is_noun
+        is_noun = sentence.text[label.end + 1 : label.end + 2].isalpha() and sentence.next(label.end) in ("", "part")
+        return "zq" in sentence.text or is_noun
 
-    def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
+    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
-        if read.says_nothing(start):
+        if sentence.says_nothing(start):
             return None
         negated, position = False, start
-        for token in read.behind(start):
-            if re.search(r"\w", read.text[position : token.start]):
+        for token in sentence.behind(start):
+            if re.search(r"\w", sentence.text[position : token.start]):
                 return None
             position = token.end
             if token.kind == "label" and token.label in self.labels:
-                return self._of_option(read, token, negated)
-            if token.kind == "no" and self.is_apart(read, token):
+                return self._of_option(sentence, token, negated)
+            if token.kind == "no" and self.is_apart(sentence, token):
                 continue
             if token.kind in ("bad", "worse"):
                 negated = True
             elif token.kind in ("negate", "no", "cannot", "than"):
                 negated = not negated
             elif token.kind in ("both", "decline"):
-                named = [other.kind for other in read.behind(token.end) if other.kind in ("label", "either")]
+                named = [other.kind for other in sentence.behind(token.end) if other.kind in ("label", "either")]
                 together = not named or named[:3] in (["label", "either", "label"], ["label", "label"])
                 return Value("decline", UNDECIDED, token.end) if together else None
             elif token.kind in ("ask", "hedge", "suppose", "because", "label"):
                 return None
         return None
 
-    def _of_option(self, read: ParsedSentence, token: Token, negated: bool) -> Value:
-        behind = list(itertools.islice(read.behind(token.end), 8))
-        if read.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
-            behind = [other for other in behind if read.text[other.start] not in "()"]
+    def _of_option(self, sentence: ParsedSentence, token: Token, negated: bool) -> Value:
+        behind = list(itertools.islice(sentence.behind(token.end), 8))
+        if sentence.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
+            behind = [other for other in behind if sentence.text[other.start] not in "()"]
         behind = behind[:3]
         follows = behind[0].kind if behind and behind[0].start <= token.end + 3 else ""
         others = any(other.kind == "label" and other.label != token.label for other in behind)
-        if others and behind[1:] and behind[1].kind == "label" and read.text[behind[0].start] in "<>=":
+        if others and behind[1:] and behind[1].kind == "label" and sentence.text[behind[0].start] in "<>=":
             # "[[B>A]]"
             rated = {">": token.label, "<": behind[1].label}
-            return Value("label", rated.get(read.text[behind[0].start], UNDECIDED), behind[1].end)
+            return Value("label", rated.get(sentence.text[behind[0].start], UNDECIDED), behind[1].end)
         if others and follows in ("either", "comma", "both", "label"):
             is_list = follows == "comma" and behind[1].kind == "label"
-            is_list = is_list and (not read.goes_on(behind[1].end) or _joins(behind[2:3]))
+            is_list = is_list and (not sentence.goes_on(behind[1].end) or _joins(behind[2:3]))
             is_listed = follows != "comma" or is_list
             alone = follows == "comma" and behind[1].kind == "label" and not negated  # "A, B is wrong"
             return Value("label", UNDECIDED if is_listed else token.label if alone else "", token.end)
@@ -123,7 +123,7 @@ class Options(Vocabulary):
         if negated:
             return Value("label", self._only(set(self.labels) - {token.label}) or "", token.end)
         is_wrong = follows == "stop" and len(behind) > 1 and behind[1].kind == "bad"  # "A: incorrect"
-        for clause in read.clauses:
+        for clause in sentence.clauses:
             if clause.start <= token.start < clause.end:
                 later = [other.start for other in clause.tokens if other.kind == "label" and other.start > token.start]
                 until = min(later, default=clause.end)
@@ -141,27 +141,29 @@ class Options(Vocabulary):
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
-    def rated_right(self, read: ParsedSentence, value: Value) -> Token | None:
+    def rated_right(self, sentence: ParsedSentence, value: Value) -> Token | None:
         """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in read.behind(value.end) if token.kind in ("good", "better", "stop")), None)
-        is_rated = good and good.kind != "stop" and not read.goes_on(value.end, good.start)
+        good = next((token for token in sentence.behind(value.end) if token.kind in ("good", "better", "stop")), None)
+        is_rated = good and good.kind != "stop" and not sentence.goes_on(value.end, good.start)
         return good if is_rated else None
 
-    def ends_clause(self, read: ParsedSentence, value: Value) -> bool:
+    def ends_clause(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether nothing but that it is right is said of the option in its clause."""
-        good = self.rated_right(read, value)
-        return super().ends_clause(read, value._replace(end=good.end) if good else value)
+        good = self.rated_right(sentence, value)
+        return super().ends_clause(sentence, value._replace(end=good.end) if good else value)
 
-    def begins(self, read: ParsedSentence, value: Value) -> bool:
+    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether an option at the beginning of a sentence is taken, not in a table."""
-        return "¦" not in read.text and super().begins(read, value)
+        return "¦" not in sentence.text and super().begins(sentence, value)
 
     def infer(self, found: list[ParsedSentence]) -> str | None:
         """Return the option taken last, or rated right alone, or left when the others are ruled out.
 
         What follows the last marker of a verdict counts alone, if it rates any.
         """
-        markers = [n for n, read in enumerate(found) if any(t.kind == "declare" and not t.label for t in read.tokens)]
+        markers = [
+            n for n, sentence in enumerate(found) if any(t.kind == "declare" and not t.label for t in sentence.tokens)
+        ]
         ratings = self._rate(found[markers[-1] :]) if markers else []
         if all(kind == "wrong" for _, kind in ratings):
             ratings = self._rate(found)
@@ -177,17 +179,17 @@ class Options(Vocabulary):
         """Return the options that sentences rate, each with `pick`, `right` or `wrong`."""
         ratings: list[tuple[str, str]] = []
         subject = ""
-        for number, read in enumerate(found):
-            if read.text.count("¦") > 1 and not any(token.kind == "label" for token in read.tokens):
+        for number, sentence in enumerate(found):
+            if sentence.text.count("¦") > 1 and not any(token.kind == "label" for token in sentence.tokens):
                 continue  # a row of a table says which by its column
-            statements = stated(read.clauses)
+            statements = stated(sentence.clauses)
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
             heading, here, known = "", False, {label for label, _ in ratings}
             ties = (concludes or number in (0, len(found) - 1)) and any(map(self._is_tie, statements))
             if ties:
                 ratings.append(("", "pick"))
-            for clause in read.clauses:
+            for clause in sentence.clauses:
                 named = [token.label for token in clause.tokens if token.kind == "label"]
                 if id(clause) in stating:
                     rated = self._ratings(clause, subject, here=here)
@@ -291,29 +293,33 @@ def called_right(part: ReplyPart) -> Found | None:
     """A last or first sentence that calls the option right and says no more ("A is correct.")."""
     vocabulary = part.vocabulary
     assert isinstance(vocabulary, Options)
-    for read in (part.sentences[-1], part.sentences[0]) if part.sentences else ():
-        is_aside = read.asks or not read.starts_line or any(clause.opener in ASIDES for clause in read.clauses)
-        value = None if is_aside else vocabulary.value(read)
-        good = vocabulary.rated_right(read, value) if value and value.label not in ("", UNDECIDED) else None
-        if value and good and (not read.goes_on(good.end) or _only_praises(read, good)):
-            return Found(value.label, read)
+    for sentence in (part.sentences[-1], part.sentences[0]) if part.sentences else ():
+        is_aside = (
+            sentence.asks or not sentence.starts_line or any(clause.opener in ASIDES for clause in sentence.clauses)
+        )
+        value = None if is_aside else vocabulary.value(sentence)
+        good = vocabulary.rated_right(sentence, value) if value and value.label not in ("", UNDECIDED) else None
+        if value and good and (not sentence.goes_on(good.end) or _only_praises(sentence, good)):
+            return Found(value.label, sentence)
     return None
 
 
-def _only_praises(read: ParsedSentence, good: Token) -> bool:
+def _only_praises(sentence: ParsedSentence, good: Token) -> bool:
     """Return whether nothing but that the option is right, or better, and a reason follows."""
-    behind = itertools.takewhile(lambda token: token.kind != "because", read.behind(good.end))
+    behind = itertools.takewhile(lambda token: token.kind != "because", sentence.behind(good.end))
     end = good.end
     for token in behind:
-        if token.kind not in ("comma", "good", "better") or _WORD.search(read.text, end, token.start):
+        if token.kind not in ("comma", "good", "better") or _WORD.search(sentence.text, end, token.start):
             return False
         end = token.end
-    return not _WORD.search(read.text, end, end + 1)
+    return not _WORD.search(sentence.text, end, end + 1)
 
 
 def _outside_tables(part: ReplyPart) -> Found | None:
     # a table with a column for each option is not read
-    if any("¦" in read.text or any(token.kind == "declare" for token in read.tokens) for read in part.sentences):
+    if any(
+        "¦" in sentence.text or any(token.kind == "declare" for token in sentence.tokens) for sentence in part.sentences
+    ):
         return None
     found = checklist(part)
     return found if found and found.label != UNDECIDED else None
@@ -325,10 +331,12 @@ def _unless_listed(step: Step) -> Step:
     @wraps(step)
     def unless_listed(part: ReplyPart) -> Found | None:
         heads = set[str]()
-        for read in part.sentences:
-            for token in read.tokens:
-                begins = read.starts_line and not read.goes_on(0, token.start)
-                if token.kind == "label" and (begins or read.next(token.end) in ("stop", "good", "bad", "yes", "no")):
+        for sentence in part.sentences:
+            for token in sentence.tokens:
+                begins = sentence.starts_line and not sentence.goes_on(0, token.start)
+                if token.kind == "label" and (
+                    begins or sentence.next(token.end) in ("stop", "good", "bad", "yes", "no")
+                ):
                     heads.add(token.label)
         return None if len(heads) > 1 else step(part)
 
@@ -352,6 +360,10 @@ def _option_steps() -> Iterator[Step]:
 
 OPTION_STEPS = tuple(_option_steps())
 """How an option is looked for, in order."""
+
+
+def _is_marker(token: Token) -> bool:
+    return token.kind == "declare" and not token.label
 
 
 def _joins(tokens: Iterable[Token]) -> bool:

@@ -77,25 +77,27 @@ class OwnLabels(Types):
         """Whether a reply may name labels: the task's own."""
         return True
 
-    def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
+    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
-        value = super().value(read, start)
+        value = super().value(sentence, start)
         if value is None or value.label not in self.labels:
             return value
-        before = takewhile(lambda token: token.kind not in _BEGINS, (t for t in read.tokens[::-1] if t.end <= start))
-        behind = takewhile(lambda token: token.kind != "because", read.behind(value.end))
+        before = takewhile(
+            lambda token: token.kind not in _BEGINS, (t for t in sentence.tokens[::-1] if t.end <= start)
+        )
+        behind = takewhile(lambda token: token.kind != "because", sentence.behind(value.end))
         said = {token.kind for token in behind}
-        gives_reason = bool(_REASON.match(read.text, value.end))
+        gives_reason = bool(_REASON.match(sentence.text, value.end))
         if gives_reason:  # which may deny something else: "refuted (it was not 1932)"
             said &= {*_TAKES_BACK}
         said |= {token.kind for token in before} - {"no"}
-        ends = gives_reason or self.ends_clause(read, value)
-        is_plain = ends and "?" not in read.text[value.end :] and not said & {*_QUALIFIES}
+        ends = gives_reason or self.ends_clause(sentence, value)
+        is_plain = ends and "?" not in sentence.text[value.end :] and not said & {*_QUALIFIES}
         return value if is_plain else value._replace(label="")
 
-    def begins(self, read: ParsedSentence, value: Value) -> bool:
+    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself: only a reason follows."""
-        return read.next(value.end) == "because" or bool(_REASON.match(read.text, value.end))
+        return sentence.next(value.end) == "because" or bool(_REASON.match(sentence.text, value.end))
 
     def judged(self, found: list[Clause]) -> str | None:
         """Return None: a statement declares no label."""
@@ -134,9 +136,9 @@ class YesNo(Vocabulary):
         """Find the tokens of a folded sentence, of which cues are some."""
         return _with_cues(super().scan(text), text, self._cues)
 
-    def begins(self, read: ParsedSentence, value: Value) -> bool:
+    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether a yes or a no at the beginning of a sentence is the answer ("No, the year differs.")."""
-        return super().begins(read, value) and not read.asks
+        return super().begins(sentence, value) and not sentence.asks
 
 
 LABEL_STEPS = tuple(step for step in TYPE_STEPS if step not in (statement, inference))

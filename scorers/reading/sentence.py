@@ -60,6 +60,12 @@ class ParsedSentence:
         turns = (token.start for token in self.tokens if token.kind == "turn" and token.start > start)
         return start, next(turns, len(self.text))
 
+    @property
+    def only_mentions(self) -> bool:
+        """Whether the sentence mentions what could be said, and turns to nothing else."""
+        start, end = self.mention
+        return start < end == len(self.text)
+
     def says_nothing(self, place: int) -> bool:
         """Return whether what begins at a place is only mentioned, or announced ("Sure, here is my answer.")."""
         start, end = self.mention

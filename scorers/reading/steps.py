@@ -68,15 +68,15 @@ class ReplyPart:
     def concluded(self) -> tuple[int, str]:
         """The index of the last sentence that concludes with a label, and the label ("Hence it is false.")."""
         vocabulary = self.vocabulary
-        for index, read in reversed([*enumerate(self.sentences)]):
-            for token in reversed(read.tokens):
-                if token.kind == "conclude" and not _is_supposed(read, token):
-                    value = vocabulary.value(read, token.end)
+        for index, sentence in reversed([*enumerate(self.sentences)]):
+            for token in reversed(sentence.tokens):
+                if token.kind == "conclude" and not _is_supposed(sentence, token):
+                    value = vocabulary.value(sentence, token.end)
                     states = value and value.kind in ("good", "bad", "label") and value.label not in NO_VALUE
-                    if value and states and vocabulary.ends_clause(read, value):
+                    if value and states and vocabulary.ends_clause(sentence, value):
                         return index, value.label
                     if value and value.kind == "label" and not value.label:
-                        behind = [clause for clause in read.clauses if clause.end > token.end]
+                        behind = [clause for clause in sentence.clauses if clause.end > token.end]
                         return index, vocabulary.judged(behind) or ""
         return -1, ""
 
@@ -106,7 +106,7 @@ class Question:
             return Answer(label, step="form", place=(start := reply.find(text), start + len(text)))
         found = [self.vocabulary.parse(sentence.text, sentence) for sentence in reply.sentences]
         objects = [value.content for value in reply.values]
-        another = next((at for at, read in enumerate(found) if at and read.text.startswith("question:")), 0)
+        another = next((at for at, sentence in enumerate(found) if at and sentence.text.startswith("question:")), 0)
         if another:  # a base model goes on with the next question
             answer = self._read(found[:another], reply, objects)
             if (answer.value and not answer.inferred) or answer.abstained:
@@ -116,7 +116,9 @@ class Question:
     def _read(self, found: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         vocabulary = self.vocabulary
-        taken_back = [(at, token) for at, read in enumerate(found) if at and (token := vocabulary.retraction(read))]
+        taken_back = [
+            (at, token) for at, sentence in enumerate(found) if at and (token := vocabulary.retraction(sentence))
+        ]
         for at, token in reversed(taken_back[-_MOST_RETRACTIONS:]):
             begins = found[at].behind_retraction(token)
             answer = self._first(ReplyPart(vocabulary, [begins, *found[at + 1 :]], reply))
@@ -189,13 +191,17 @@ def topic(part: ReplyPart) -> Found | None:
     vocabulary, found = part.vocabulary, part.sentences
     if len(found) > 1 and found[-2].asks and (label := vocabulary.answered(found[-2], found[-1])):
         return Found(label, found[-1])
-    for read in reversed(found):
-        for token in read.tokens[: -_MOST_MARKERS - 1 : -1]:
-            if token.kind == "stop" and read.text[token.start] in ":?=¦–" and "?" not in read.text[: token.start]:
-                value = vocabulary.value(read, token.end)
-                ends = value and value.label and not read.goes_on(value.end)
-                if ends and (label := _of_topic(vocabulary, read, token.start)):
-                    return Found(label, read)
+    for sentence in reversed(found):
+        for token in sentence.tokens[: -_MOST_MARKERS - 1 : -1]:
+            if (
+                token.kind == "stop"
+                and sentence.text[token.start] in ":?=¦–"
+                and "?" not in sentence.text[: token.start]
+            ):
+                value = vocabulary.value(sentence, token.end)
+                ends = value and value.label and not sentence.goes_on(value.end)
+                if ends and (label := _of_topic(vocabulary, sentence, token.start)):
+                    return Found(label, sentence)
     return None
 
 
@@ -213,15 +219,15 @@ def bare_line(part: ReplyPart) -> Found | None:
         return None
     last, first = part.sentences[-1], part.sentences[0]
     if last.is_item and first.is_item:
-        listed = {value.label for read in part.sentences if (value := part.vocabulary.whole_value(read))}
+        listed = {value.label for sentence in part.sentences if (value := part.vocabulary.whole_value(sentence))}
         if len(listed) > 1:
             return Found(UNDECIDED, last)
-    for read in (last, first):
-        value = part.vocabulary.whole_value(read)
-        if read is last and value and value.kind in ("yes", "no") and _answers_another(part):
+    for sentence in (last, first):
+        value = part.vocabulary.whole_value(sentence)
+        if sentence is last and value and value.kind in ("yes", "no") and _answers_another(part):
             continue
-        if value and (len(part.sentences) == 1 or (value.kind != "surely" and not read.asks)):
-            return Found(value.label, read)
+        if value and (len(part.sentences) == 1 or (value.kind != "surely" and not sentence.asks)):
+            return Found(value.label, sentence)
     return None
 
 
@@ -272,9 +278,7 @@ def first_word(part: ReplyPart) -> Found | None:
 
 def inference(part: ReplyPart) -> Found | None:
     """What the sentences state of the judged text, if all of them say the same; in a long reply, the first one."""
-    label = part.vocabulary.infer(
-        [read for read in part.sentences if read.mention[1] < len(read.text) or read.mention[0] == len(read.text)]
-    )
+    label = part.vocabulary.infer([sentence for sentence in part.sentences if not sentence.only_mentions])
     return Found(label, None) if label else None
 
 
@@ -292,31 +296,31 @@ def affirmed(vocabulary: Vocabulary, found: Sequence[ParsedSentence]) -> Found |
     """Return the only label that a list affirms with a yes or a sign, of several with a yes, a no or a sign each."""
     if not vocabulary.names_labels:
         return None
-    tokens = [(token, vocabulary.sign(read, token), read) for read in found for token in read.tokens]
+    tokens = [(token, vocabulary.sign(sentence, token), sentence) for sentence in found for token in sentence.tokens]
     kinds = (sign is not None for token, sign, _ in tokens if sign is not None or token.kind in ("label", "clue"))
     sign_first = next(kinds, False)
     marked: dict[str, tuple[bool, ParsedSentence]] = {}
     label, before, end, of = "", None, 0, None
-    for token, sign, read in tokens:
-        if of is not read:
-            of, end = read, 0
-        if len(_UNKNOWN.findall(read.text, end, token.start)) > _MOST_UNKNOWN:
+    for token, sign, sentence in tokens:
+        if of is not sentence:
+            of, end = sentence, 0
+        if len(_UNKNOWN.findall(sentence.text, end, token.start)) > _MOST_UNKNOWN:
             label = ""  # the sentence is about something else
         end = token.end
         is_label = token.kind == "label" or (token.kind == "clue" and token.label and not sign_first)
         if is_label:
             label = token.label
             if before is not None:
-                marked.setdefault(label, (before, read))
+                marked.setdefault(label, (before, sentence))
                 before = None
         elif sign is not None and sign_first:
             before = sign
         elif sign is not None and label:
-            marked.setdefault(label, (sign, read))
+            marked.setdefault(label, (sign, sentence))
             label = ""
         elif token.kind not in _BETWEEN:
             label = ""
-    affirmed = [Found(label, read) for label, (holds, read) in marked.items() if holds]
+    affirmed = [Found(label, sentence) for label, (holds, sentence) in marked.items() if holds]
     if len(marked) < 2 or not affirmed:
         return None
     return affirmed[0] if len(affirmed) == 1 else Found(UNDECIDED, None)
@@ -328,13 +332,13 @@ def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
     for name, member in item.items():
         if not isinstance(member, str | bool | int) or len(str(member)) > _LONGEST_VALUE:
             continue
-        read = vocabulary.parse(f"{name}: {vocabulary.as_words(member)}".replace("_", " "))
-        reads.append(read)
-        colon = read.text.find(":")
-        value = vocabulary.value(read, colon)
-        decided = value and value.label != UNDECIDED and not read.goes_on(value.end)
-        label = _of_topic(vocabulary, read, colon) or (value.label if value and decided else None)
-        kinds = {token.kind for token in read.tokens if token.start < colon}
+        sentence = vocabulary.parse(f"{name}: {vocabulary.as_words(member)}".replace("_", " "))
+        reads.append(sentence)
+        colon = sentence.text.find(":")
+        value = vocabulary.value(sentence, colon)
+        decided = value and value.label != UNDECIDED and not sentence.goes_on(value.end)
+        label = _of_topic(vocabulary, sentence, colon) or (value.label if value and decided else None)
+        kinds = {token.kind for token in sentence.tokens if token.start < colon}
         is_flag = isinstance(member, bool) and not vocabulary.judges
         if label and (is_flag or kinds & {"declare", "field", "good", "bad", "whole"}):
             named = label
@@ -345,14 +349,14 @@ def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
     return listed or named or (others[0] if len(item) == len(others) == 1 else None)
 
 
-def _of_topic(vocabulary: Vocabulary, read: ParsedSentence, colon: int) -> str | None:
+def _of_topic(vocabulary: Vocabulary, sentence: ParsedSentence, colon: int) -> str | None:
     """Return the label of "topic: yes" or "topic? No", if the topic has words of judgment."""
-    titles = [clause for clause in read.clauses if clause.end == colon <= _LONGEST_TOPIC and not clause.opener]
+    titles = [clause for clause in sentence.clauses if clause.end == colon <= _LONGEST_TOPIC and not clause.opener]
     said = {good for clause in titles for good, _ in signs(clause)}
-    value = vocabulary.value(read, colon)
+    value = vocabulary.value(sentence, colon)
     if len(said) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
         return None
-    is_truth = re.search(r"\b(?:true|false)\b", read.text[colon : value.end])
+    is_truth = re.search(r"\b(?:true|false)\b", sentence.text[colon : value.end])
     if value.kind in ("good", "bad") and (titles[0].has("negate", "declare") or not is_truth):
         return None
     return vocabulary.of_good((True in said) == (value.kind in ("yes", "good")))
@@ -365,23 +369,23 @@ def _answers_another(part: ReplyPart) -> bool:
 
 
 def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
-    read, start = part.sentences[at], marker.end
-    if not read.goes_on(start):
+    sentence, start = part.sentences[at], marker.end
+    if not sentence.goes_on(start):
         if at + 1 == len(part.sentences):
             return None
-        read, start = part.sentences[at + 1], 0
-    if value := part.vocabulary.value(read, start):
-        label = UNDECIDED if read.text[value.end :].lstrip().startswith("?") else value.label
-        return Found(label, read) if label else None
-    is_title = not marker.label and read.starts_line and _TITLE.match(read.text, marker.end)
-    declined = is_title and any(declines(clause) for clause in read.clauses if clause.end > start)
-    return Found(UNDECIDED, read) if declined else None
+        sentence, start = part.sentences[at + 1], 0
+    if value := part.vocabulary.value(sentence, start):
+        label = UNDECIDED if sentence.text[value.end :].lstrip().startswith("?") else value.label
+        return Found(label, sentence) if label else None
+    is_title = not marker.label and sentence.starts_line and _TITLE.match(sentence.text, marker.end)
+    declined = is_title and any(declines(clause) for clause in sentence.clauses if clause.end > start)
+    return Found(UNDECIDED, sentence) if declined else None
 
 
 def _decided_later(part: ReplyPart, at: int) -> Found | None:
     """Return what the end of a reply decides ("Both are right. Therefore, I choose B.")."""
     behind = part.sentences[at + 1 :]
-    if not any(token.kind in ("conclude", "pick") for read in behind[-2:] for token in read.tokens):
+    if not any(token.kind in ("conclude", "pick") for sentence in behind[-2:] for token in sentence.tokens):
         return None
     if part.concluded[0] > at:
         return conclusion(part)
@@ -405,12 +409,12 @@ def _word(part: ReplyPart, at: int, token: Token) -> str:
     return part.sentences[at].text[token.start : token.end]
 
 
-def _stated_behind(vocabulary: Vocabulary, read: ParsedSentence, marker: Token) -> str | None:
-    rest = [clause for clause in read.clauses if clause.end > marker.end]
-    if not read.goes_on(marker.end) or any(clause.opener == "suppose" for clause in rest):
+def _stated_behind(vocabulary: Vocabulary, sentence: ParsedSentence, marker: Token) -> str | None:
+    rest = [clause for clause in sentence.clauses if clause.end > marker.end]
+    if not sentence.goes_on(marker.end) or any(clause.opener == "suppose" for clause in rest):
         return None
-    is_first = not any(token.end <= marker.start for token in read.tokens)
-    is_title = read.starts_line and _TITLE.match(read.text, marker.end) and is_first
+    is_first = not any(token.end <= marker.start for token in sentence.tokens)
+    is_title = sentence.starts_line and _TITLE.match(sentence.text, marker.end) and is_first
     if any(map(declines, rest)):
         return UNDECIDED
     label = vocabulary.judged(rest)
@@ -418,23 +422,23 @@ def _stated_behind(vocabulary: Vocabulary, read: ParsedSentence, marker: Token) 
 
 
 def _markers(found: Sequence[ParsedSentence]) -> Iterator[tuple[int, Token]]:
-    for index, read in reversed([*enumerate(found)]):
-        for token in reversed(read.tokens):
-            if token.kind == "declare" and not _is_supposed(read, token):
+    for index, sentence in reversed([*enumerate(found)]):
+        for token in reversed(sentence.tokens):
+            if token.kind == "declare" and not _is_supposed(sentence, token):
                 yield index, token
 
 
-def _is_supposed(read: ParsedSentence, marker: Token) -> bool:
+def _is_supposed(sentence: ParsedSentence, marker: Token) -> bool:
     """Return whether what follows a marker is conceded, supposed, asked or denied."""
-    if marker is read.tokens[0] and "suppose" not in {token.kind for token in read.tokens}:
+    if marker is sentence.tokens[0] and "suppose" not in {token.kind for token in sentence.tokens}:
         return False
-    before = [token for token in read.tokens if token.end <= marker.start]
-    if read.says_nothing(marker.start):
+    before = [token for token in sentence.tokens if token.end <= marker.start]
+    if sentence.says_nothing(marker.start):
         return True
     if before and before[-1].kind == "bad" and before[-1].end + 1 == marker.start:
         return True  # "Incorrect answer: B"
-    openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}
-    if "suppose" not in openers and _COLON_FOLLOWS.match(read.text, marker.end):
+    openers = {clause.opener for clause in sentence.clauses if clause.start <= marker.start < clause.end}
+    if "suppose" not in openers and _COLON_FOLLOWS.match(sentence.text, marker.end):
         return False
     return (
         not openers.isdisjoint(ASIDES)
@@ -444,11 +448,11 @@ def _is_supposed(read: ParsedSentence, marker: Token) -> bool:
     )
 
 
-def _parts(read: ParsedSentence) -> list[int]:
+def _parts(sentence: ParsedSentence) -> list[int]:
     """Return where the clauses of a sentence begin and its commas end, the last one first, without its asides."""
-    asides = [clause for clause in read.clauses if clause.opener in ASIDES]
-    starts = [clause.start for clause in read.clauses if clause.opener not in ASIDES and clause.start]
-    commas = [token.end for token in read.tokens if token.kind == "comma"]
+    asides = [clause for clause in sentence.clauses if clause.opener in ASIDES]
+    starts = [clause.start for clause in sentence.clauses if clause.opener not in ASIDES and clause.start]
+    commas = [token.end for token in sentence.tokens if token.kind == "comma"]
     starts += [end for end in commas if not any(clause.start <= end <= clause.end for clause in asides)]
     return sorted(starts, reverse=True)
 
@@ -476,7 +480,7 @@ def _sentences_decline(text: str) -> Iterator[bool]:
 def _declined(found: Sequence[ParsedSentence]) -> bool:
     """Return whether the author declines, and does not turn from it ("I am not sure, but B is closer")."""
     return any(
-        declines(clause) and not any(other.opener == "turn" for other in read.clauses[number + 1 :])
-        for read in found
-        for number, clause in enumerate(read.clauses)
+        declines(clause) and not any(other.opener == "turn" for other in sentence.clauses[number + 1 :])
+        for sentence in found
+        for number, clause in enumerate(sentence.clauses)
     )

@@ -21,12 +21,12 @@ class Types(Vocabulary):
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         return Value("label", "" if negated else token.label, token.end)
 
-    def _unless_either(self, read: ParsedSentence, value: Value) -> Value:
-        behind = list(islice(read.behind(value.end), 3))
+    def _unless_either(self, sentence: ParsedSentence, value: Value) -> Value:
+        behind = list(islice(sentence.behind(value.end), 3))
         if behind and behind[0].kind in ("either", "comma") and behind[0].start <= value.end + 2:
             others = {token.label for token in behind[1:] if token.kind == "label"} - {value.label}
             return value._replace(label="") if others else value
-        before = [token for token in read.tokens if token.end < value.end][-2:]
+        before = [token for token in sentence.tokens if token.end < value.end][-2:]
         if len(before) == 2 and before[1].kind in ("comma", "either") and before[0].kind == "label":
             return value._replace(label="")
         return value
@@ -46,14 +46,14 @@ class Types(Vocabulary):
         denied: set[str] = set()
         hinted: list[str] = []
         unsure: set[str] = set()
-        for read in found:
-            clauses = stated(read.clauses)
+        for sentence in found:
+            clauses = stated(sentence.clauses)
             types = [named_type for clause in clauses for named_type in self._types(clause)]
             said = [label for label, holds, sure in types if holds and sure]
             denied |= {label for label, holds, _ in types if not holds}
             unsure |= {label for label, holds, _ in types if holds}
             if said:
-                named.append((said[-1], any(c.opener == "conclude" or c.has("conclude") for c in read.clauses)))
+                named.append((said[-1], any(c.opener == "conclude" or c.has("conclude") for c in sentence.clauses)))
             hinted += [label for clause in clauses for label in self._clues(clause)]
         concluded = [label for label, concludes in named if concludes]
         labels = {label for label, _ in named}

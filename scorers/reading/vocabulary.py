@@ -103,53 +103,53 @@ class Vocabulary:
         phrases = {fold(phrase) for kind in ("retract", "turn", "no") for phrase in self.lexicon.literal(kind)}
         return re.compile(rf"\W*(?:{'|'.join(map(re.escape, sorted(phrases)))})")
 
-    def retraction(self, read: ParsedSentence) -> Token | None:
+    def retraction(self, sentence: ParsedSentence) -> Token | None:
         """Return the words of a sentence that take something back; some do only at its beginning."""
         position = 0
-        begins = self._may_begin_retraction.match(read.text)
-        for token in self.lexicon.scan(read.text) if begins else ():  # only the first ones
+        begins = self._may_begin_retraction.match(sentence.text)
+        for token in self.lexicon.scan(sentence.text) if begins else ():  # only the first ones
             is_first = token.kind not in ("comma", "stop", "turn", "no")
-            if _WORD.search(_NO.sub("", read.text[position : token.start if is_first else token.end])):
+            if _WORD.search(_NO.sub("", sentence.text[position : token.start if is_first else token.end])):
                 break
             if token.kind == "retract":
                 return token
             if is_first:
                 break
             position = token.end
-        if not self._takes_back.search(read.text):
+        if not self._takes_back.search(sentence.text):
             return None
-        return next((token for token in read.tokens if (token.kind, token.label) == ("retract", "back")), None)
+        return next((token for token in sentence.tokens if (token.kind, token.label) == ("retract", "back")), None)
 
-    def sign(self, read: ParsedSentence, token: Token) -> bool | None:
+    def sign(self, sentence: ParsedSentence, token: Token) -> bool | None:
         """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
-        if not read.text[token.start].isalnum() and token.kind in ("good", "bad"):
+        if not sentence.text[token.start].isalnum() and token.kind in ("good", "bad"):
             return token.kind == "good"
-        if token.kind in ("yes", "no") and (token.label == "after" or self.is_apart(read, token)):
+        if token.kind in ("yes", "no") and (token.label == "after" or self.is_apart(sentence, token)):
             return token.kind == "yes"
         return None
 
-    def value(self, read: ParsedSentence, start: int = 0) -> Value | None:
+    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the label that a sentence begins with at `start`; None if it begins with something else."""
-        if read.says_nothing(start):
+        if sentence.says_nothing(start):
             return None
         negated = partly = False
         fallback: Value | None = None
         position = start
-        for token in read.behind(start):
-            if _WORD.search(read.text[position : token.start]):
+        for token in sentence.behind(start):
+            if _WORD.search(sentence.text[position : token.start]):
                 return fallback
             position = token.end
             if token.kind == "turn":
                 negated = False
             if token.kind == "copula":
-                if not read.goes_on(token.end):
+                if not sentence.goes_on(token.end):
                     return Value("yes", self.yes_or_other(negated), token.end)
             elif token.kind in FILLERS or (token.kind == "part" and start):
                 continue
             elif token.kind in ("no", "negate", "cannot"):
-                if token.kind == "no" and not negated and self.is_apart(read, token):
-                    answer = self._unless_either(read, Value("no", self.other(self.yes), token.end))
-                    said = self.value(read, token.end) if answer.kind == "no" else None
+                if token.kind == "no" and not negated and self.is_apart(sentence, token):
+                    answer = self._unless_either(sentence, Value("no", self.other(self.yes), token.end))
+                    said = self.value(sentence, token.end) if answer.kind == "no" else None
                     return said if said and said.kind in ("good", "bad") else answer
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "partly":
@@ -157,43 +157,43 @@ class Vocabulary:
             elif token.kind == "yes" and token.label == "surely":
                 fallback = Value("surely", self.yes, token.end)
             elif token.kind in _ANSWERS:
-                faults = (t for t in read.behind(token.end) if t.kind == "bad" and t.start <= token.end + 1)
+                faults = (t for t in sentence.behind(token.end) if t.kind == "bad" and t.start <= token.end + 1)
                 if token.kind == "good" and any(faults):
                     return None  # "a factual error"
-                if token.kind == "yes" and self.yes != "Yes" and read.goes_on(token.end):
+                if token.kind == "yes" and self.yes != "Yes" and sentence.goes_on(token.end):
                     fallback = None
                     continue
-                value = self._labelled(token, negated != self._turned(read, token), partly)
-                if token.kind in ("good", "bad") and self._is_mixed(read, token):
+                value = self._labelled(token, negated != self._turned(sentence, token), partly)
+                if token.kind in ("good", "bad") and self._is_mixed(sentence, token):
                     return value._replace(label=UNDECIDED)
-                if value.label == UNDECIDED and read.goes_on(value.end):
+                if value.label == UNDECIDED and sentence.goes_on(value.end):
                     return value._replace(label="")  # "partly true, but with an error"
-                return self._unless_either(read, value)
+                return self._unless_either(sentence, value)
             else:
                 return Value("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
         return fallback
 
-    def whole_value(self, read: ParsedSentence, start: int = 0) -> Value | None:
+    def whole_value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the label that the rest of a sentence is."""
-        value = self.value(read, start)
-        return value if value and value.label not in NO_VALUE and not read.goes_on(value.end) else None
+        value = self.value(sentence, start)
+        return value if value and value.label not in NO_VALUE and not sentence.goes_on(value.end) else None
 
-    def _turned(self, read: ParsedSentence, label: Token) -> bool:
+    def _turned(self, sentence: ParsedSentence, label: Token) -> bool:
         """Return whether a negator behind a label, in the same clause, turns it."""
-        for token in read.behind(label.end):
+        for token in sentence.behind(label.end):
             if token.kind in (*_ENDS, "conclude"):
                 return False
             if token.kind == "no" and token.label == "after":
                 return True
         return False
 
-    def _is_mixed(self, read: ParsedSentence, judged: Token) -> bool:
+    def _is_mixed(self, sentence: ParsedSentence, judged: Token) -> bool:
         """Return whether a sentence turns to the opposite ("mostly correct, but contains errors")."""
-        turns = [clause for clause in read.clauses if clause.opener == "turn" and clause.start > judged.end]
+        turns = [clause for clause in sentence.clauses if clause.opener == "turn" and clause.start > judged.end]
         words = {label.casefold() for label in self.labels} if turns else set()
-        good, is_label = judged.kind == "good", read.text[judged.start : judged.end] in words
+        good, is_label = judged.kind == "good", sentence.text[judged.start : judged.end] in words
         opposites = [token for clause in stated(turns) for says, token in signs(clause) if says != good]
-        return any(not is_label or read.text[token.start : token.end] in words for token in opposites)
+        return any(not is_label or sentence.text[token.start : token.end] in words for token in opposites)
 
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         if token.kind == "yes":
@@ -202,19 +202,19 @@ class Vocabulary:
             return Value(token.kind, UNDECIDED, token.end)
         return Value(token.kind, self.of_good((token.kind == "good") != negated), token.end)
 
-    def is_apart(self, read: ParsedSentence, token: Token) -> bool:
+    def is_apart(self, sentence: ParsedSentence, token: Token) -> bool:
         """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
-        if token.label == "apart" or not read.text[token.start].isalnum() or _APART.match(read.text, token.end):
+        if token.label == "apart" or not sentence.text[token.start].isalnum() or _APART.match(sentence.text, token.end):
             return True
-        follows = next(read.behind(token.end), None)
+        follows = next(sentence.behind(token.end), None)
         return follows is not None and follows.start <= token.end + 1 and follows.kind in ("because", "bound")
 
-    def _unless_either(self, read: ParsedSentence, value: Value) -> Value:
+    def _unless_either(self, sentence: ParsedSentence, value: Value) -> Value:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
-        behind = [token for token in islice(read.behind(value.end), 3) if token.start <= value.end + 25]
+        behind = [token for token in islice(sentence.behind(value.end), 3) if token.start <= value.end + 25]
         if {value.kind, *(token.kind for token in behind[1:2])} == {"yes", "no"} and behind[0].kind == "either":
             return value._replace(label=UNDECIDED)  # "yes and no"
-        follows = read.next(value.end) if behind else ""
+        follows = sentence.next(value.end) if behind else ""
         others = [token for token in behind[1:] if token.kind in _ANSWERS]
         open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
         return value._replace(label="") if open_ended else value
@@ -233,40 +233,40 @@ class Vocabulary:
         """Return the label of a text that is right, or that is not."""
         return self.labels[0 if good else 1]
 
-    def ends_clause(self, read: ParsedSentence, value: Value) -> bool:
+    def ends_clause(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
-        return read.next(value.end) in _ENDS or not read.goes_on(value.end)
+        return sentence.next(value.end) in _ENDS or not sentence.goes_on(value.end)
 
     def judged(self, found: list[Clause]) -> str | None:
         """Return the label of what the clauses state; None if they state nothing, empty if it decides nothing."""
         statement = judge(found)
         return None if statement is None else self.of_good(statement.good)
 
-    def begins(self, read: ParsedSentence, value: Value) -> bool:
+    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself."""
-        goes_on = read.text.endswith(";") or any(token.kind in ("turn", "except") for token in read.tokens)
+        goes_on = sentence.text.endswith(";") or any(token.kind in ("turn", "except") for token in sentence.tokens)
         if value.kind in ("good", "bad") and goes_on:
             return False
-        follows = read.next(value.end)
-        if follows and read.text[next(read.behind(value.end)).start] == "?":
+        follows = sentence.next(value.end)
+        if follows and sentence.text[next(sentence.behind(value.end)).start] == "?":
             return False
         ends = (*_ENDS, "whole") if value.kind in ("yes", "no") else _ENDS
-        return follows in ends or bool(re.match(r"\s*[.!(;]", read.text[value.end :]))
+        return follows in ends or bool(re.match(r"\s*[.!(;]", sentence.text[value.end :]))
 
     def infer(self, found: list[ParsedSentence]) -> str | None:
         """Return the label that follows from what the sentences state of the judged text; None if they differ."""
         said: list[tuple[str, bool]] = []
         opens = False
-        for number, read in enumerate(found):
-            if number and found[number - 1].asks and (label := self.answered(found[number - 1], read)):
+        for number, sentence in enumerate(found):
+            if number and found[number - 1].asks and (label := self.answered(found[number - 1], sentence)):
                 said.append((label, False))
                 continue
-            is_cue = read.text.endswith(":") and any(token.kind == "ask" for token in read.tokens)
-            statement = None if is_cue else judge(read.clauses)
-            if statement is None or (statement.good and read.is_item and not statement.concludes):
+            is_cue = sentence.text.endswith(":") and any(token.kind == "ask" for token in sentence.tokens)
+            statement = None if is_cue else judge(sentence.clauses)
+            if statement is None or (statement.good and sentence.is_item and not statement.concludes):
                 continue
             at_end = number < 2 or number >= len(found) - 2 or statement.concludes
-            names_text = any(token.kind == "whole" and token.label for token in read.tokens)
+            names_text = any(token.kind == "whole" and token.label for token in sentence.tokens)
             if len(found) <= _SHORT or (at_end and names_text):
                 opens = opens or (number == 0 and names_text)
                 said.append((self.of_good(statement.good), statement.concludes))
