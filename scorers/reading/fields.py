@@ -31,8 +31,10 @@ class JsonValue(NamedTuple):
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the members of an object; one that is given twice with different values is None."""
-    members = dict(pairs)
-    return {name: members[name] if all(members[n] == v for n, v in pairs if n == name) else None for name in members}
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        members[name] = value if members.get(name, value) == value else None
+    return members
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_members, strict=False)
@@ -77,7 +79,8 @@ def values(text: str, opens: str = "[{") -> Iterator[JsonValue]:
                 if tries and _OPENING.fullmatch(text, text.rfind("\n", 0, start) + 1, start):
                     tries -= 1
                     value, end = _lenient(text, start)
-        if isinstance(value, dict | list):
+        # a set of Python is a list, which may not be asked for
+        if isinstance(value, (dict if opens == "{" else list if opens == "[" else (dict, list))):
             yield JsonValue(value, start, end)
         found = opening.search(text, end)
 

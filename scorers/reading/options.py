@@ -57,6 +57,7 @@ class Options(Vocabulary):
     def prepare(self, text: str) -> str:
         """Return a sentence in which letters of options are words of their own ("zqa")."""
         only, letter = self._letters
+        text = _NAMED.sub(" ", text)
         if alone := only.fullmatch(text):
             return f"{text[: alone.start(1)]} zq{alone[1].lower()} {text[alone.end(1) :]}"
         return letter.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
@@ -90,7 +91,7 @@ class Options(Vocabulary):
             if token.kind == "no" and self.is_apart(sentence, token):
                 continue
             if token.kind in ("bad", "worse"):
-                negated = True
+                negated = not negated  # "no errors in A"
             elif token.kind in ("negate", "no", "cannot", "than"):
                 negated = not negated
             elif token.kind in ("both", "decline"):
@@ -392,6 +393,8 @@ def _taken(clause: Clause, options: Places, said: Places, negated: set[int]) -> 
         if not label and options and token.label != "before":
             yield options[-1][1], "wrong" if token.start in negated else "pick"
         # not "the only error is in A"
+        elif label and token.label == "before" and any(start > place for start, _ in said):
+            continue  # "only B is wrong"
         elif label and not any(token.end <= start < place for start, _ in said):
             denied = any(t.kind in ("negate", "no") and token.end <= t.start < place for t in clause.tokens)
             yield label, "wrong" if (token.start in negated) != denied else "pick"

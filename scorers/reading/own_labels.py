@@ -61,6 +61,7 @@ class OwnLabels(Types):
 
     def prepare(self, text: str) -> str:
         """Return a sentence in which labels are words of their own ("zq0z")."""
+        text = _PLACE.sub(" ", text)
         alone = text.strip(" .:()")
         if len(alone) == 1 and (place := self._places.get(fold(alone))):
             return text.replace(alone, place)

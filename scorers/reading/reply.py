@@ -26,7 +26,8 @@ _TAG = re.compile(
 _PLAIN = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
     **dict.fromkeys(map(ord, '*`#~$"＊＿＃“”„‟«»「」『』【】{}[]\ufeff\u3000'), " "),
-    **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFE0F], ""),  # invisible
+    # invisible
+    **dict.fromkeys([0x00AD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFE0F], ""),
     **dict.fromkeys(map(ord, "‘’‚‛ʼ"), "'"),
     **dict.fromkeys(map(ord, "\u2010\u2011\u2012\ufe63"), "-"),
     ord("_"): " ",
@@ -34,6 +35,8 @@ _PLAIN = {
                "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
 }  # fmt: skip
 _TITLE = re.compile(r"\A[^:：]{1,40}[:：]\s*")
+# between letters, it is a hyphen: NON–FACTUAL
+_DASH = re.compile(r"(?<=[^\W\d_])[\u2013\u2212](?=[^\W\d_])")
 _DIGIT = re.compile(r"(?![0-9])\d")
 # "[[A>>B]]": the marks of tags are taken off
 _RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
@@ -43,10 +46,16 @@ _GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
 _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
 _LONGEST_MESSAGE, _MOST_MESSAGE_LINES = 2_000, 8
-_OF_ERROR = {"error", "message", "code", "status", "type", "detail", "details", "param", "request_id", "object"}
+_OF_ERROR = {
+    *("error", "errors", "message", "code", "status", "type", "detail", "details", "param", "request_id", "object"),
+    *("success", "user_id", "timestamp", "path"),
+}
+# a reply that goes on to answer
+_DECLARES = re.compile(r"\b(?:verdict|answer|label|judge?ment|conclusion)\s*(?:is\b|[:：])", re.IGNORECASE)
 # characters of a line that may be repeated from the prompt, of one that is no part of another by chance, and of one
 # that says nothing although it stands alone
 _LINE_OF_PROMPT, _LONG_LINE, _PARAGRAPH = 8, 40, 120
+_MOST_LONG_LINES = 100
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
 _SPACES = re.compile(r"(?<=\S)\s{20,}(?=\S)")
 # a base model goes on with the next question of the prompt's pattern
@@ -99,6 +108,11 @@ class ReplyText(str):
         """The reply without reasoning; empty if that does not end."""
         return self._split or ""
 
+    @property
+    def text_start(self) -> int:
+        """Where the text without reasoning begins in the reply; 0 if it is not one part of it."""
+        return max(self.rfind(self.text), 0)
+
     @cached_property
     def _split(self) -> str | None:
         may_reason = HINT.search(self.lower()) or TOKEN.match(self) or REACT[0].match(self)  # most have none
@@ -127,7 +141,7 @@ class ReplyText(str):
         text = self.text
         if "\\n" in text and "\n" not in text.strip():
             text = text.replace("\\n", "\n")  # line feeds as JSON writes them
-        return _without_prompt(text, self.prompt)
+        return _without_prompt(ends(text), self.prompt)
 
     @cached_property
     def plain(self) -> str:
@@ -155,16 +169,15 @@ def _without_prompt(text: str, prompt: str) -> str:
     plain = [line.strip(" \t>*_#") for line in lines]
     # "Question: …", of which the prompt has a template
     contents = [_TITLE.sub("", line, count=1) or line for line in plain]
-    repeated = [
-        len(line) >= _LINE_OF_PROMPT and (line in prompt or content in prompt)
-        for line, content in zip(plain, contents, strict=True)
-    ]
-    if any(repeated):  # a short one may be part of another line of the prompt
-        whole = _lines(prompt)
-        repeated = [
-            is_in and (len(content) >= _LONG_LINE or line in whole or content in whole)
-            for line, content, is_in in zip(plain, contents, repeated, strict=True)
-        ]
+    whole = _lines(prompt)
+    long = 0
+    repeated = []
+    for line, content in zip(plain, contents, strict=True):
+        is_in = len(line) >= _LINE_OF_PROMPT and (line in whole or content in whole)
+        if not is_in and len(content) >= _LONG_LINE and long < _MOST_LONG_LINES:
+            long += 1  # each is looked for in the whole prompt
+            is_in = content in prompt
+        repeated.append(is_in)
     if not any(repeated):
         return text
     before, behind = [False, *repeated[:-1]], [*repeated[1:], False]
@@ -201,14 +214,30 @@ def failure_of(reply: str) -> str:
     text = reply.strip()
     if not text or len(text) > _LONGEST_MESSAGE or text.count("\n") >= _MOST_MESSAGE_LINES:
         return ""
-    if text[0] == "{":
-        found = [*values(text, "{")]
-        members: dict[str, Any] = found[0].content if len(found) == 1 and isinstance(found[0].content, dict) else {}
-        if members.get("error") and found[0].end == len(text) and {str(name).lower() for name in members} <= _OF_ERROR:
-            error = members["error"]
-            if isinstance(error, str | dict):
-                return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
+    if text[0] in "{[":
+        found = [*values(text)]
+        if len(found) == 1 and found[0].end == len(text) and (message := _error_in(found[0].content)):
+            return message
+    if _DECLARES.search(text):
+        return ""
     return text if _failures().match(text) else ""
+
+
+def _error_in(value: Any) -> str:
+    """Return the error that a server states as JSON; empty if this is another value, such as an answer."""
+    if isinstance(value, list):
+        return _error_in(value[0]) if len(value) == 1 else ""
+    if not isinstance(value, dict) or not {str(name).lower() for name in value} <= _OF_ERROR:
+        return ""
+    if value.keys() == {"detail"} and isinstance(value["detail"], str):
+        return value["detail"]  # as FastAPI writes it
+    for error in (value.get("error"), value.get("errors"), value.get("detail"), value.get("message")):
+        if isinstance(error, str) and _failures().match(error):
+            return error
+        inner = error[0] if isinstance(error, list) and error else error
+        if isinstance(inner, dict) and {"message", "code"} & {str(name).lower() for name in inner}:
+            return json.dumps(error, ensure_ascii=False)
+    return ""
 
 
 @lru_cache(maxsize=4)
@@ -252,6 +281,7 @@ def sentences(text: str) -> list[Sentence]:
     else:
         text = ends(text)
     if not text.isascii():
+        text = _DASH.sub("-", text)
         text = _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
     found: list[Sentence] = []
     for raw in text.split("\n"):

@@ -18,10 +18,13 @@ from halu_tasks.scorers.reading.clauses import ASIDES, clauses, declines, signs
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, Token, lexicon
 from halu_tasks.scorers.reading.reply import ReplyText, sentences
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
-from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Vocabulary
+from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Value, Vocabulary
 from halu_tasks.text.folding import fold
 
 _BETWEEN = {*FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no"}
+_VALUES = ("yes", "no", "good", "bad", "label")
+_FAMILY = {"yes": "answer", "no": "answer", "good": "judgment", "bad": "judgment", "label": "label"}
+_BESIDE = (",", ";", "¦", "/", "→")
 _LISTED = {*FILLERS, "label", "either", "both"}
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _TITLE = re.compile(r"\s?[:=]")
@@ -54,7 +57,7 @@ class ReplyPart:
         self,
         vocabulary: Vocabulary,
         sentences: list[ParsedSentence],
-        reply: str,
+        reply: ReplyText,
         values: Sequence[dict[str, object]] = (),
     ) -> None:
         self.vocabulary, self.sentences, self.reply, self.values = vocabulary, sentences, reply, values
@@ -103,7 +106,8 @@ class Question:
             return Answer(None, reply.missing)
         text = reply.text.strip()
         if len(text) <= _LONGEST_FORM and (label := self.vocabulary.forms.get(text.strip("*_`\"' .!").lower())):
-            return Answer(label, step="form", place=(start := reply.find(text), start + len(text)))
+            start = reply.find(text, reply.text_start)
+            return Answer(label, step="form", place=(start, start + len(text)))
         found = [self.vocabulary.parse(sentence.text, sentence) for sentence in reply.sentences]
         objects = [value.content for value in reply.values]
         another = next((at for at, sentence in enumerate(found) if at and sentence.text.startswith("question:")), 0)
@@ -135,7 +139,7 @@ class Question:
                 if found.label == UNDECIDED:
                     break
                 line = found.sentence.line.strip() if found.sentence else ""
-                start = part.reply.find(line) if line else -1
+                start = part.reply.find(line, part.reply.text_start) if line else -1
                 place = None if start < 0 else (start, start + len(line))
                 return Answer(found.label, inferred=step is inference, step=step.__name__, place=place)
         return Answer(None, "no verdict")
@@ -235,7 +239,12 @@ def last_clause(part: ReplyPart) -> Found | None:
     """A last line that ends in the label ("…, hence True")."""
     if not part.sentences or (last := part.sentences[-1]).asks:
         return None
-    if (whole := part.vocabulary.value(last)) and whole.kind == "label" and whole.label == UNDECIDED:
+    whole = part.vocabulary.value(last)
+    if whole and whole.label != UNDECIDED:
+        only = _only_value(part.vocabulary, last, whole)
+        if only and only.label == UNDECIDED:
+            return Found(UNDECIDED, last)  # "Yes, No"
+    if whole and whole.kind == "label" and whole.label == UNDECIDED:
         says_more = any(token.kind not in _LISTED for token in last.tokens)
         return None if says_more else Found(UNDECIDED, last)  # "A = B"
     values = (part.vocabulary.whole_value(last, start) for start in _parts(last))
@@ -329,7 +338,8 @@ def affirmed(vocabulary: Vocabulary, found: Sequence[ParsedSentence]) -> Found |
 def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
     """Return the label of the last member that is named after the verdict, or of the only member with a label."""
     named, others, reads = None, [], []
-    for name, member in item.items():
+    for name, given in item.items():
+        member = "none" if given in (None, []) and _names_fault(vocabulary, name) else given
         if not isinstance(member, str | bool | int) or len(str(member)) > _LONGEST_VALUE:
             continue
         sentence = vocabulary.parse(f"{name}: {vocabulary.as_words(member)}".replace("_", " "))
@@ -339,6 +349,9 @@ def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
         decided = value and value.label != UNDECIDED and not sentence.goes_on(value.end)
         label = _of_topic(vocabulary, sentence, colon) or (value.label if value and decided else None)
         kinds = {token.kind for token in sentence.tokens if token.start < colon}
+        if value and label and value.kind == "label" and kinds & {"bad", "worse"}:
+            # {"wrong": "A"}
+            label = vocabulary.other(label) if len(vocabulary.labels) == 2 else None
         is_flag = isinstance(member, bool) and not vocabulary.judges
         if label and (is_flag or kinds & {"declare", "field", "good", "bad", "whole"}):
             named = label
@@ -347,6 +360,10 @@ def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
     each = affirmed(vocabulary, reads)
     listed = each.label if each and each.label != UNDECIDED else None
     return listed or named or (others[0] if len(item) == len(others) == 1 else None)
+
+
+def _names_fault(vocabulary: Vocabulary, name: str) -> bool:
+    return any(token.kind == "bad" for token in vocabulary.parse(name.replace("_", " ")).tokens)
 
 
 def _of_topic(vocabulary: Vocabulary, sentence: ParsedSentence, colon: int) -> str | None:
@@ -362,6 +379,25 @@ def _of_topic(vocabulary: Vocabulary, sentence: ParsedSentence, colon: int) -> s
     return vocabulary.of_good((True in said) == (value.kind in ("yes", "good")))
 
 
+def _only_value(vocabulary: Vocabulary, sentence: ParsedSentence, value: Value | None) -> Value | None:
+    """Return a value; one that is undecided if another one stands beside it ("True, False")."""
+    if value is None or value.label in NO_VALUE:
+        return value
+    end = value.end
+    for token in sentence.behind(value.end):
+        text = sentence.text[token.start : token.end]
+        if re.search(r"\w", sentence.text[end : token.start]):
+            break
+        if token.kind in _VALUES and token.label != "after" and text[0].isalnum():
+            other = vocabulary.value(sentence, token.start)
+            differs = other and other.label not in (*NO_VALUE, value.label)
+            return value._replace(label=UNDECIDED) if differs else value
+        if text not in _BESIDE:
+            break
+        end = token.end
+    return value
+
+
 def _answers_another(part: ReplyPart) -> bool:
     """Return whether the last sentence answers a question of the reply's own that judges nothing."""
     asked = part.sentences[-2] if len(part.sentences) > 1 and part.sentences[-2].asks else None
@@ -374,7 +410,13 @@ def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
         if at + 1 == len(part.sentences):
             return None
         sentence, start = part.sentences[at + 1], 0
-    if value := part.vocabulary.value(sentence, start):
+    if value := _only_value(part.vocabulary, sentence, part.vocabulary.value(sentence, start)):
+        index = at + (sentence is not part.sentences[at])
+        below = part.sentences[index + 1] if index + 1 < len(part.sentences) else None
+        is_own = below is not None and not any(token.kind == "declare" for token in below.tokens)
+        other = part.vocabulary.whole_value(below) if below and is_own and not sentence.goes_on(value.end) else None
+        if other and _FAMILY.get(other.kind) == _FAMILY.get(value.kind) and other.label != value.label:
+            return Found(UNDECIDED, sentence)  # two verdicts on two lines
         label = UNDECIDED if sentence.text[value.end :].lstrip().startswith("?") else value.label
         return Found(label, sentence) if label else None
     is_title = not marker.label and sentence.starts_line and _TITLE.match(sentence.text, marker.end)

@@ -41,10 +41,41 @@ def test_a_message_of_a_server_is_a_request_that_failed(task: str) -> None:
         assert read(task, message).outcome == "failed", message
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_no_reply_is_an_error(task: str) -> None:
+    for reply in (
+        "Final Verdict: {True}", "{A}", '{"answer"}', "The set is\n{1, 2}\nFinal Verdict: True", "zq99z", "zqb",
+        '{"verdict": null}', '{"answer": []}', "[]", "[[", "| a |\n|---|", "<think></think>", "?", "Final Verdict:",
+    ):  # fmt: skip
+        assert read(task, reply).outcome
+
+
+def test_the_polarity_of_a_word_of_fault_counts() -> None:
+    task = "refact_judgment_comparative"
+    for reply, answer in (
+        ("No errors in A.", "A"),
+        ("Incorrect answer: B", "A"),
+        ('{"wrong_answer": "A"}', "B"),
+        ('{"correct": "A", "incorrect": "B"}', "A"),
+    ):
+        assert read(task, reply).answer == answer, reply
+    assert read(task, "Only B is wrong.").answer != "B"
+    assert read("refact_judgment_independent", '{"errors": []}').answer == "True"
+    for dash in "-\u2010\u2011\u2012\u2013\u2212\u00ad":
+        assert read("factchd", f"NON{dash}FACTUAL").answer == "NON-FACTUAL", ascii(dash)
+
+
 @pytest.mark.parametrize("task", LABELS)
 def test_one_slot_has_one_verdict(task: str) -> None:
     for one, other in itertools.permutations(labels_of(task)[:2]):
-        for reply in (f"Final verdict: {one}\nFinal verdict: {other}", f"Final verdict: {one} or {other}"):
+        for reply in (
+            f"Final verdict: {one}\nFinal verdict: {other}",
+            f"Final verdict: {one} or {other}",
+            f"Final verdict: {one}, {other}",
+            f"Final verdict: {one}; {other}",
+            f"**Final verdict:** {one} / {other}",
+            f"Final verdict: {one}\n{other}",
+        ):
             assert read(task, reply).outcome in NO_ANSWER, reply
 
 
