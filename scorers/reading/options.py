@@ -117,7 +117,8 @@ class Options(Vocabulary):
             is_list = follows == "comma" and behind[1].kind == "label"
             is_list = is_list and (not sentence.goes_on(behind[1].end) or _joins(behind[2:3]))
             is_listed = follows != "comma" or is_list
-            alone = follows == "comma" and behind[1].kind == "label" and not negated  # "A, B is wrong"
+            # "A, B is wrong", "A, not B"
+            alone = follows == "comma" and behind[1].kind in ("label", "no", "negate") and not negated
             return Value("label", UNDECIDED if is_listed else token.label if alone else "", token.end)
         if behind and behind[0].kind == "suppose":
             return Value("label", "", token.end)
