@@ -20,9 +20,9 @@ import yaml
 
 from halu_tasks.text.folding import fold
 
-_SPECIAL = re.compile(r"(\.\.\.|\*|[ '-]+)")
+_SPECIAL = re.compile(r"( ?\.\.\. ?|\*|[ '-]+)")
 _HAN = "\u3400-\u9fff"
-_EXPRESSIONS = {"*": r"\w*", "...": r"(?:\S+ ){0,3}?"}
+_EXPRESSIONS = {"*": r"\w*", "...": r"[ '-]+(?:\S+ ){0,3}?"}
 _JOINED, _WORD_END = "[ '-]+", r"(?!\w)"
 _compiled = cache(re.compile)
 
@@ -139,7 +139,9 @@ class Lexicon:
 
 def _expression(phrase: str, prefix: str) -> str:
     pieces = _SPECIAL.split(phrase)
-    folded = (_EXPRESSIONS.get(piece, _JOINED) if i % 2 else re.escape(fold(piece)) for i, piece in enumerate(pieces))
+    folded = (
+        _EXPRESSIONS.get(piece.strip(), _JOINED) if i % 2 else re.escape(fold(piece)) for i, piece in enumerate(pieces)
+    )
     expression = prefix + "".join(folded)
     ends = _WORD_END if (phrase[-1].isalnum() or phrase[-1] == "*") and not _has_han(phrase) else ""
     return expression + ends
