@@ -23,7 +23,7 @@ from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Span
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.reply import ReplyText, failure_of
+from halu_tasks.scorers.reading.reply import ReplyText, server_message
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
@@ -373,7 +373,7 @@ class Scoring(Keys):
         asked = self._asked(item, questions) if len(reply.text) > _SHORTEST_ECHO else ""
         text = ReplyText(reply.text, asked)
         # in `paper` the authors read what servers write in the place of a reply
-        if failure := reply.failure or (failure_of(text) if mode == "strict" else ""):
+        if failure := reply.failure or (server_message(text) if mode == "strict" else ""):
             score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), failure)
             return replace(score, blank=False)
         if self.judge:

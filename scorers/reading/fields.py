@@ -17,7 +17,9 @@ _MOST = 100
 _COMMA = re.compile(r",(?=\s*[}\]])")
 # what may stand on the line before a list or an object that is not JSON, and after it
 _OPENING = re.compile(r"(?:[^\n\[{]{0,80}[:=])?[ \t`*_>-]*")
-_CLOSING = re.compile(r"[\]}](?=[ \t`*_.,;]*(?:\n|\Z))")
+_BEHIND = r"[ \t`*_.,;]*(?:\n|\Z)"
+_CLOSING = re.compile(rf"[\]}}](?={_BEHIND})")
+_ENDS_LINE = re.compile(_BEHIND)
 _MOST_LENIENT, _LONGEST_LENIENT = 20, 20_000
 
 
@@ -76,13 +78,22 @@ def values(text: str, opens: str = "[{") -> Iterator[JsonValue]:
                 value = _DECODER.decode(_COMMA.sub("", _quoted(text[start : closing + 1])))
                 end = closing + 1
             except (ValueError, RecursionError):
-                if tries and _OPENING.fullmatch(text, text.rfind("\n", 0, start) + 1, start):
+                if tries and _begins_line(text, start):
                     tries -= 1
                     value, end = _lenient(text, start)
         # a set of Python is a list, which may not be asked for
         if isinstance(value, (dict if opens == "{" else list if opens == "[" else (dict, list))):
             yield JsonValue(value, start, end)
         found = opening.search(text, end)
+
+
+def stands_alone(text: str, value: JsonValue) -> bool:
+    """Return whether a value begins a line, or stands behind its heading, and ends one."""
+    return bool(_ENDS_LINE.match(text, value.end) and _begins_line(text, value.start))
+
+
+def _begins_line(text: str, start: int) -> bool:
+    return bool(_OPENING.fullmatch(text, text.rfind("\n", 0, start) + 1, start))
 
 
 def _lenient(text: str, start: int) -> tuple[Any, int]:

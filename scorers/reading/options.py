@@ -90,10 +90,8 @@ class Options(Vocabulary):
                 return self._of_option(sentence, token, negated)
             if token.kind == "no" and self.is_apart(sentence, token):
                 continue
-            if token.kind in ("bad", "worse"):
+            if token.kind in ("bad", "worse", "negate", "no", "cannot", "than"):
                 negated = not negated  # "no errors in A"
-            elif token.kind in ("negate", "no", "cannot", "than"):
-                negated = not negated
             elif token.kind in ("both", "decline"):
                 named = [other.kind for other in sentence.behind(token.end) if other.kind in ("label", "either")]
                 together = not named or named[:3] in (["label", "either", "label"], ["label", "label"])

@@ -127,7 +127,7 @@ class ReplyText(str):
 
     @cached_property
     def values(self) -> list[JsonValue]:
-        """The objects that are not part of another."""
+        """The JSON objects that are not part of another."""
         return [*values(self.own, "{")] if "{" in self.text else []
 
     @cached_property
@@ -180,23 +180,16 @@ def _without_prompt(text: str, prompt: str) -> str:
         repeated.append(is_in)
     if not any(repeated):
         return text
-    before, behind = [False, *repeated[:-1]], [*repeated[1:], False]
-    left_out = [
-        here
-        and (
-            above
-            or below
-            or (len(line) >= _PARAGRAPH and line in prompt)
-            or (number == len(lines) and line.endswith((":", "：")))
-        )
-        for number, (line, above, here, below) in enumerate(zip(plain, before, repeated, behind, strict=True), 1)
-    ]
-    # a cue before the reply's own words is where it answers
-    left_out = [
-        is_out and not (line.endswith((":", "：")) and following is False)
-        for line, is_out, following in zip(plain, left_out, [*left_out[1:], None], strict=True)
-    ]
-    return "\n".join(line for line, is_out in zip(lines, left_out, strict=True) if not is_out)
+    kept = []
+    for number, line in enumerate(lines):
+        above, below = any(repeated[max(number - 1, 0) : number]), any(repeated[number + 1 : number + 2])
+        is_cue, is_last = plain[number].endswith((":", "：")), number + 1 == len(lines)
+        is_alone = not (above or below or (len(plain[number]) >= _PARAGRAPH and plain[number] in prompt))
+        # a cue is an echo at the end; before words of the reply's own, it is where that answers
+        is_echo = is_last or below if is_cue else not is_alone
+        if not (repeated[number] and is_echo):
+            kept.append(line)
+    return "\n".join(kept)
 
 
 @cache
@@ -205,7 +198,7 @@ def _failures() -> re.Pattern[str]:
     return re.compile(rf"[\W_]*(?:{'|'.join(expressions)})", re.IGNORECASE)
 
 
-def failure_of(reply: str) -> str:
+def server_message(reply: str) -> str:
     """Return the message of a server or a client that stands in the place of a reply; empty if none does.
 
     It is all that is there: an object with the key `error`, an error by its HTTP status, or a message as providers word

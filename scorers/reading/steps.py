@@ -30,8 +30,9 @@ _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "quest
 _TITLE = re.compile(r"\s?[:=]")
 # "whereas B is not, the final verdict is: A"
 _COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")
-# no real reply has as many markers or second thoughts; the last ones are tried
+# words between a label and its sign that a lexicon does not know
 _UNKNOWN, _MOST_UNKNOWN = re.compile(r"\w+"), 3
+# no real reply has as many markers or second thoughts; the last ones are tried
 _MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
 _LONGEST_VALUE, _LONGEST_TOPIC, _LONGEST_FORM = 100, 60, 60
 
@@ -239,12 +240,12 @@ def last_clause(part: ReplyPart) -> Found | None:
     """A last line that ends in the label ("…, hence True")."""
     if not part.sentences or (last := part.sentences[-1]).asks:
         return None
-    whole = part.vocabulary.value(last)
-    if whole and whole.label != UNDECIDED:
-        only = _only_value(part.vocabulary, last, whole)
+    begun = part.vocabulary.value(last)
+    if begun and begun.label != UNDECIDED:
+        only = _only_value(part.vocabulary, last, begun)
         if only and only.label == UNDECIDED:
             return Found(UNDECIDED, last)  # "Yes, No"
-    if whole and whole.kind == "label" and whole.label == UNDECIDED:
+    elif begun and begun.kind == "label":
         says_more = any(token.kind not in _LISTED for token in last.tokens)
         return None if says_more else Found(UNDECIDED, last)  # "A = B"
     values = (part.vocabulary.whole_value(last, start) for start in _parts(last))
@@ -392,7 +393,7 @@ def _only_value(vocabulary: Vocabulary, sentence: ParsedSentence, value: Value |
             other = vocabulary.value(sentence, token.start)
             differs = other and other.label not in (*NO_VALUE, value.label)
             return value._replace(label=UNDECIDED) if differs else value
-        if text not in _BESIDE:
+        if text not in _BESIDE and token.kind != "either":
             break
         end = token.end
     return value
@@ -436,13 +437,14 @@ def _decided_later(part: ReplyPart, at: int) -> Found | None:
 
 
 def _is_contradicted(part: ReplyPart, at: int, marker: Token, found: Found) -> bool:
-    """Return whether the line above gives another label behind the same marker."""
+    """Return whether one of the two sentences above gives another label behind the same marker."""
     if marker is not part.sentences[at].tokens[0]:
         return False  # "On a second look, final verdict: …"
-    first = max(at - 2, 0)
-    for above, token in _markers(part.sentences[first:at]):
-        if not token.label and _word(part, first + above, token) == _word(part, at, marker):
-            other = _behind_marker(part, first + above, token)
+    word, first = _word(part, at, marker), max(at - 2, 0)
+    above = part.sentences[first:at]
+    for number, token in _markers(above) if any(word in sentence.text for sentence in above) else ():
+        if not token.label and _word(part, first + number, token) == word:
+            other = _behind_marker(part, first + number, token)
             return bool(other and other.label not in (*NO_VALUE, found.label))
     return False
 

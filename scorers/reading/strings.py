@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from itertools import groupby
-from typing import Any
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.fields import JsonValue, values
+from halu_tasks.scorers.reading.data import strings_in
 from halu_tasks.scorers.reading.lines import (
     ENCLOSING,
     LONGEST,
@@ -38,24 +35,21 @@ from halu_tasks.scorers.reading.lines import (
     unquoted,
     words,
 )
+from halu_tasks.scorers.reading.passage import Passage
 from halu_tasks.scorers.reading.questions import NO, hallucinates
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.text.folding import SPACELESS, fold
-from halu_tasks.text.marks import QUOTES
-from halu_tasks.text.spans import Text
 
 Strings = Answer[list[str]]
 
 _NONE = re.compile(r"[\W_]*(?:none|n/a|nothing)[\W_]*|[\W_]*", re.IGNORECASE)
 _OF_GRAMMAR = re.compile("The|An?|In|Of|On|At|To|It|This|That|These")
 _SHORT = 400  # a longer text says more than that there is nothing
-_SENTENCE_END = re.compile(r"(?<=[.!?。।؟])[\"”»’')]*\s+(?![a-z])|\n+")
-_DATE = re.compile(r"\b\d{1,2}\.\Z")
+_SPACELESS = re.compile(f"[{SPACELESS}]")
 _STOPS = " ,.;:!?،؛。，；：、！？।"
 _ENDS = tuple(".!?。！？।؟")
 _MARKS = ' "“”„«»‹›‚‘’「」『』*_`'
-_SPACELESS = re.compile(f"[{SPACELESS}]")
 
 _ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
 _BETWEEN = re.compile(r"(?:[\s,;/&|.•،、，；]|and|or|und|oder|et|ou|y|e|o|och|ja|i|a|και|и|و|और|ve|和|與|与|及)*")
@@ -94,52 +88,6 @@ _RIGHT_AFTER = re.compile(
     r"(?:is|are|was|were|seems?|looks?|sounds?) (?:\w+ly )?(?:all )?(?:correct|right|accurate|true|fine|ok|okay)\b",
     re.IGNORECASE,
 )
-
-
-class Passage:
-    """A text in which quotations are looked up; case, quotes and runs of white space do not count.
-
-    Args:
-        text: The text; empty if it is not known.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._text = Text(text)
-        self._held: dict[str, tuple[bool, bool]] = {}  # an endless reply repeats its strings
-
-    @cached_property
-    def sentences(self) -> list[str]:
-        """The sentences of some length; the day of a date ("am 3. Oktober") does not end one."""
-        found: list[str] = []
-        for part in _SENTENCE_END.split(self.text):
-            if found and _DATE.search(found[-1]):
-                found[-1] += f" {part}"
-            else:
-                found.append(part)
-        return [part for part in found if part.count(" ") > 3]
-
-    def holds(self, string: str, *, as_words: bool = True) -> bool:
-        """Return whether a string occurs in the text, as whole words or anywhere."""
-        string = string.strip()
-        if string not in self._held:
-            has_words = bool(self.text) and any(map(str.isalnum, string))
-            spans = self._text.place(string, fuzzy=False) if has_words else []
-            self._held[string] = bool(spans), any(self._is_words(string, *span) for span in spans)
-        return self._held[string][as_words]
-
-    def _is_words(self, string: str, start: int, end: int) -> bool:
-        return not _in_word(self.text, start, string[0]) and not _in_word(self.text, end, string[-1])
-
-    def resembles(self, string: str) -> bool:
-        """Return whether a string of some length occurs in the text with at most a tenth changed."""
-        return len(string) > 20 and bool(self.text) and bool(self._text.place(string))
-
-
-def _in_word(text: str, at: int, char: str) -> bool:
-    """Return whether a place is inside a word of the text; some scripts have no spaces between words."""
-    around = text[max(0, at - 1) : at + 1] + char
-    return len(around) == 3 and around.isalnum() and not _SPACELESS.search(around)
 
 
 def quotations(reply: str, passage: str, unit: Unit) -> Strings:
@@ -228,121 +176,13 @@ def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
     return Answer(_strings(_once(given, max(2, len(given) // 2)), unit))
 
 
-# --- data -------------------------------------------------------------------------------------------------
-
-_BEFORE_DATA = re.compile(r"(?:[^\n\[{]{0,80}[:=])?[ \t`*_>-]*")
-_BEHIND_DATA = re.compile(r"[ \t`*_.,;]*(?:\n|\Z)")
-_YES, _NO = ("yes", "true", "ok", "✓", "✔", "✅"), ("no", "false", "✗", "✘", "❌")
-
-
 def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
-    """Return the strings of the last list, object or table of a reply that has some."""
-    text, found = reply.plain, None
-    if not any(char in text for char in "[{|"):
-        return None
-    for value in values(text):
-        if _is_apart(text, value) and text[value.start : value.end] not in source.text:
-            strings = _of_value(value.content, source, unit)
-            found = found if strings is None else strings
-    for table in _tables(text, source):
-        strings = _of_value(table, source, unit)
-        found = found if strings is None else strings
+    """Return the strings of a list, an object or a table."""
+    found = strings_in(reply.plain, source, unit)
     if found is None:
         return None
     strings = _strings(map(_replacement if unit == "replacement" else bare, found), unit)
     return Answer(strings) if strings or unit != "replacement" else Answer(None, "no string found")
-
-
-def _is_apart(text: str, value: JsonValue) -> bool:
-    """Return whether a value begins a line, or stands behind its heading, and ends one."""
-    line = text.rfind("\n", 0, value.start) + 1
-    return bool(_BEHIND_DATA.match(text, value.end) and _BEFORE_DATA.fullmatch(text, line, value.start))
-
-
-def _tables(text: str, source: Passage) -> Iterator[list[Any]]:
-    """Yield the tables of a text as lists of rows; rows that are a part of the source are strings."""
-    given = (line.strip() for line in text.splitlines()[:MOST_LINES]) if "|" in text else ()
-    for is_table, group in groupby(given, key=lambda line: "|" in line[1:]):
-        rows = [row for row in group if is_table and set(row) - set("|-:= ")]
-        cells = [[cell.strip("*`_ ") for cell in row.strip("|").split("|")] for row in rows]
-        if rows and all(row in source.text for row in rows):
-            yield rows
-        elif len(cells) > 1 and {len(row) for row in cells} == {len(cells[0])} != {1}:
-            yield [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
-
-
-def _of_value(value: Any, source: Passage, unit: Unit) -> list[str] | None:
-    """Return the strings of a value; None if it has fields but not the one that was asked for."""
-    if isinstance(value, dict):
-        return _of_record({str(key): entry for key, entry in value.items()}, source, unit)
-    if isinstance(value, list):
-        return _joined(_of_value(entry, source, unit) for entry in value)
-    string = "" if value is None else str(value)
-    return [] if string.lower() in ("null", "none", "") and unit != "replacement" else [string]
-
-
-def _of_record(record: dict[str, Any], source: Passage, unit: Unit) -> list[str] | None:
-    """Return the strings of the fields that were asked for or hold a part of the text.
-
-    Of a mapping of wrong to right strings, these are the names or the values.
-    """
-    if unit != "replacement" and any(_calls_right(name, entry) for name, entry in record.items()):
-        return []
-    fits = {name: _fit(name, unit) for name in record}
-    best = max(fits.values(), default=0)
-    chosen = [name for name in record if fits[name] == best > 0]
-    if not any(_is_held(record[name], source) for name in chosen):
-        held = [name for name, entry in record.items() if fits[name] >= 0 and _is_held(entry, source)]
-        chosen = held[:1] or chosen
-    lists = [name for name, entry in record.items() if fits[name] >= 0 and isinstance(entry, list)]
-    if not chosen and len(lists) == 1:
-        chosen = lists  # {"reason": "all of it is right", "found": []}
-    if not chosen and len(record) == 1 and (not _are_texts(record.values()) or next(iter(record)).lower() in QUOTES):
-        chosen = [*record]
-    if chosen:
-        return _joined(_of_value(record[name], source, unit) for name in chosen)
-    if not any(fits.values()) and _are_texts(record.values()):
-        return [*(record.values() if unit == "replacement" else record)]
-    return None
-
-
-def _is_held(entry: Any, source: Passage) -> bool:
-    entries = entry if isinstance(entry, list) else [entry]
-    return any(isinstance(each, str) and source.holds(bare(each)) for each in entries)
-
-
-def _are_texts(entries: Iterable[Any]) -> bool:
-    return all(isinstance(entry, str) for entry in entries)
-
-
-def _calls_right(name: str, entry: Any) -> bool:
-    """Return whether a field says that its record is right ("status": "correct", "OK?": "yes", "wrong": "no")."""
-    about, plain = kinds(name), str(entry).strip().lower()
-    if plain in _YES or plain in _NO:
-        return ("right" if plain in _YES else "wrong") in about and not {"right", "wrong"} <= about
-    return "field" in about and "right" in (said := kinds(plain)) and "wrong" not in said
-
-
-def _joined(parts: Iterable[list[str] | None]) -> list[str] | None:
-    own = [*parts]
-    return None if None in own else [string for part in own for string in part or []]
-
-
-def _fit(name: str, unit: Unit) -> int:
-    """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
-    found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
-    wanted, avoided = {"wrong", "original"}, {"right", "corrected"}
-    if unit == "replacement":
-        wanted, avoided = avoided | {"replacement"}, wanted
-    if found & {"aside", "field", "analysis"}:
-        return -1
-    if found & wanted:
-        return 3
-    if found & avoided:
-        return -1
-    if found & {unit, "entity"}:
-        return 2
-    return 1 if found & {"mask", "final"} else 0
 
 
 # --- lines ------------------------------------------------------------------------------------------------

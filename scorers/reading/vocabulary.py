@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
@@ -43,7 +43,12 @@ class Vocabulary:
         names: The names of its lexicons.
         labels: The label of a text that is right, and that of one that is not.
         yes: The label that "yes" stands for.
+
+    Attributes:
+        judges: Whether the question is about the correctness of a text, so that words of judgment are answers.
     """
+
+    judges = True
 
     def __init__(self, names: Sequence[str], labels: tuple[str, ...], yes: str) -> None:
         self.names = names
@@ -56,18 +61,11 @@ class Vocabulary:
 
     @cached_property
     def forms(self) -> dict[str, str]:
-        """The label of each reply that is a word for it, alone or behind a marker of a verdict and a colon."""
-        words = {word: label for word, label in self.words() if label not in NO_VALUE}
+        """The labels by short replies: the label alone, or behind a marker of a verdict and a colon."""
+        words = {label.lower(): label for label in self.labels}
         markers = {marker.rstrip(" :–=") for marker in self.lexicon.literal("declare", "")}
         behind = {f"{marker}: {word}": label for marker in markers for word, label in words.items()}
         return {**behind, **words}
-
-    def words(self) -> Iterator[tuple[str, str]]:
-        """Yield words that are a label each, in small letters."""
-        yield from ((label.lower(), label) for label in self.labels)
-
-    judges = True
-    """Whether what it asks is whether a text is right, so that words of judgment say something."""
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
@@ -212,8 +210,6 @@ class Vocabulary:
     def _unless_either(self, sentence: ParsedSentence, value: Value) -> Value:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
         behind = [token for token in islice(sentence.behind(value.end), 3) if token.start <= value.end + 25]
-        if {value.kind, *(token.kind for token in behind[1:2])} == {"yes", "no"} and behind[0].kind == "either":
-            return value._replace(label=UNDECIDED)  # "yes and no"
         follows = sentence.next(value.end) if behind else ""
         others = [token for token in behind[1:] if token.kind in _ANSWERS]
         open_ended = follows in ("suppose", "ask") or (follows == "either" and others)

@@ -79,20 +79,14 @@ def test_one_slot_has_one_verdict(task: str) -> None:
             assert read(task, reply).outcome in NO_ANSWER, reply
 
 
-@pytest.mark.parametrize("task", LABELS)
-def test_a_mention_is_no_verdict(task: str) -> None:
-    for label in labels_of(task):
-        for reply in (
-            f'I was about to write "Final Verdict: {label}".',
-            f"Many readers would say {label} here.",
-            f"Final verdict: {label}?",
-        ):
-            assert read(task, reply).outcome in NO_ANSWER, reply
+ANNOUNCEMENTS = ("Sure, here is my answer.", "Yes, here is my answer.", "Of course! Let me check the text first.")
+MENTIONS = ('I was about to write "Final Verdict: {}".', "Many readers would say {} here.", "Final verdict: {}?")
 
 
 @pytest.mark.parametrize("task", LABELS)
-def test_an_announcement_is_no_verdict(task: str) -> None:
-    for reply in ("Sure, here is my answer.", "Yes, here is my answer.", "Of course! Let me check the text first."):
+def test_an_announcement_or_a_mention_is_no_verdict(task: str) -> None:
+    mentions = (mention.format(label) for mention in MENTIONS for label in labels_of(task))
+    for reply in (*ANNOUNCEMENTS, *mentions):
         assert read(task, reply).outcome in NO_ANSWER, reply
 
 

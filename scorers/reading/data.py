@@ -1,0 +1,122 @@
+"""Read the strings that a reply gives as data: in a list, an object or a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from halu_tasks.scorers.reading.fields import stands_alone, values
+from halu_tasks.scorers.reading.lines import MOST_LINES, Unit, bare, kinds
+from halu_tasks.scorers.reading.passage import Passage
+from halu_tasks.text.marks import QUOTES
+
+_YES, _NO = ("yes", "true", "ok", "✓", "✔", "✅"), ("no", "false", "✗", "✘", "❌")
+
+
+def strings_in(text: str, source: Passage, unit: Unit) -> list[str] | None:
+    """Return the strings of the last list, object or table of a text that has some; None if none has.
+
+    Args:
+        text: The text.
+        source: What strings are looked up in; the field that holds some of it is read, whatever its name.
+        unit: What was asked for, after which fields are named.
+    """
+    found = None
+    if not any(char in text for char in "[{|"):
+        return None
+    for value in values(text):
+        if stands_alone(text, value) and text[value.start : value.end] not in source.text:
+            strings = _of_value(value.content, source, unit)
+            found = found if strings is None else strings
+    for table in _tables(text, source):
+        strings = _of_value(table, source, unit)
+        found = found if strings is None else strings
+    return found
+
+
+def _tables(text: str, source: Passage) -> Iterator[list[Any]]:
+    """Yield the tables of a text as lists of rows; rows that are a part of the source are strings."""
+    given = (line.strip() for line in text.splitlines()[:MOST_LINES]) if "|" in text else ()
+    for is_table, group in groupby(given, key=lambda line: "|" in line[1:]):
+        rows = [row for row in group if is_table and set(row) - set("|-:= ")]
+        cells = [[cell.strip("*`_ ") for cell in row.strip("|").split("|")] for row in rows]
+        if rows and all(row in source.text for row in rows):
+            yield rows
+        elif len(cells) > 1 and {len(row) for row in cells} == {len(cells[0])} != {1}:
+            yield [dict(zip(cells[0], row, strict=True)) for row in cells[1:]]
+
+
+def _of_value(value: Any, source: Passage, unit: Unit) -> list[str] | None:
+    """Return the strings of a value; None if it has fields but not the one that was asked for."""
+    if isinstance(value, dict):
+        return _of_record({str(key): entry for key, entry in value.items()}, source, unit)
+    if isinstance(value, list):
+        return _joined(_of_value(entry, source, unit) for entry in value)
+    string = "" if value is None else str(value)
+    return [] if string.lower() in ("null", "none", "") and unit != "replacement" else [string]
+
+
+def _of_record(record: dict[str, Any], source: Passage, unit: Unit) -> list[str] | None:
+    """Return the strings of the fields that were asked for or hold a part of the text.
+
+    Of a mapping of wrong to right strings, these are the names or the values.
+    """
+    if unit != "replacement" and any(_calls_right(name, entry) for name, entry in record.items()):
+        return []
+    fits = {name: _fit(name, unit) for name in record}
+    best = max(fits.values(), default=0)
+    chosen = [name for name in record if fits[name] == best > 0]
+    if not any(_is_held(record[name], source) for name in chosen):
+        held = [name for name, entry in record.items() if fits[name] >= 0 and _is_held(entry, source)]
+        chosen = held[:1] or chosen
+    lists = [name for name, entry in record.items() if fits[name] >= 0 and isinstance(entry, list)]
+    if not chosen and len(lists) == 1:
+        chosen = lists  # {"reason": "all of it is right", "found": []}
+    if not chosen and len(record) == 1 and (not _are_texts(record.values()) or next(iter(record)).lower() in QUOTES):
+        chosen = [*record]
+    if chosen:
+        return _joined(_of_value(record[name], source, unit) for name in chosen)
+    if not any(fits.values()) and _are_texts(record.values()):
+        return [*(record.values() if unit == "replacement" else record)]
+    return None
+
+
+def _is_held(entry: Any, source: Passage) -> bool:
+    entries = entry if isinstance(entry, list) else [entry]
+    return any(isinstance(each, str) and source.holds(bare(each)) for each in entries)
+
+
+def _are_texts(entries: Iterable[Any]) -> bool:
+    return all(isinstance(entry, str) for entry in entries)
+
+
+def _calls_right(name: str, entry: Any) -> bool:
+    """Return whether a field says that its record is right ("status": "correct", "OK?": "yes", "wrong": "no")."""
+    about, plain = kinds(name), str(entry).strip().lower()
+    if plain in _YES or plain in _NO:
+        return ("right" if plain in _YES else "wrong") in about and not {"right", "wrong"} <= about
+    return "field" in about and "right" in (said := kinds(plain)) and "wrong" not in said
+
+
+def _joined(parts: Iterable[list[str] | None]) -> list[str] | None:
+    own = [*parts]
+    return None if None in own else [string for part in own for string in part or []]
+
+
+def _fit(name: str, unit: Unit) -> int:
+    """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
+    found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
+    wanted, avoided = {"wrong", "original"}, {"right", "corrected"}
+    if unit == "replacement":
+        wanted, avoided = avoided | {"replacement"}, wanted
+    if found & {"aside", "field", "analysis"}:
+        return -1
+    if found & wanted:
+        return 3
+    if found & avoided:
+        return -1
+    if found & {unit, "entity"}:
+        return 2
+    return 1 if found & {"mask", "final"} else 0
