@@ -55,7 +55,6 @@ _DECLARES = re.compile(r"\b(?:verdict|answer|label|judge?ment|conclusion)\s*(?:i
 # characters of a line that may be repeated from the prompt, of one that is no part of another by chance, and of one
 # that says nothing although it stands alone
 _LINE_OF_PROMPT, _LONG_LINE, _PARAGRAPH = 8, 40, 120
-_MOST_LONG_LINES = 100
 _FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
 _SPACES = re.compile(r"(?<=\S)\s{20,}(?=\S)")
 # a base model goes on with the next question of the prompt's pattern
@@ -153,9 +152,17 @@ class ReplyText(str):
         """The lines of the answer, without list marks."""
         return [*lines(self.plain)]
 
-    def is_line_of_prompt(self, line: str) -> bool:
-        """Return whether the prompt has this line."""
-        return line in self.prompt and line in _lines(self.prompt)
+    def is_of_prompt(self, line: str) -> bool:
+        """Return whether the prompt has a line, as it is or behind a title, or as a long part of another."""
+        return bool(self.prompt) and _is_of(line, self.prompt)
+
+
+def _is_of(line: str, prompt: str) -> bool:
+    # "Question: …", of which the prompt has a template and what stands for its placeholder
+    content = _TITLE.sub("", line, count=1) or line
+    if len(line) < _LINE_OF_PROMPT:
+        return False
+    return not _lines(prompt).isdisjoint((line, content)) or (len(content) >= _LONG_LINE and content in prompt)
 
 
 def _without_prompt(text: str, prompt: str) -> str:
@@ -167,17 +174,7 @@ def _without_prompt(text: str, prompt: str) -> str:
         return text
     lines = [line for line in text.split("\n") if line.strip()]
     plain = [line.strip(" \t>*_#") for line in lines]
-    # "Question: …", of which the prompt has a template
-    contents = [_TITLE.sub("", line, count=1) or line for line in plain]
-    whole = _lines(prompt)
-    long = 0
-    repeated = []
-    for line, content in zip(plain, contents, strict=True):
-        is_in = len(line) >= _LINE_OF_PROMPT and (line in whole or content in whole)
-        if not is_in and len(content) >= _LONG_LINE and long < _MOST_LONG_LINES:
-            long += 1  # each is looked for in the whole prompt
-            is_in = content in prompt
-        repeated.append(is_in)
+    repeated = [_is_of(line, prompt) for line in plain]
     if not any(repeated):
         return text
     kept = []

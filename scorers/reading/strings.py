@@ -124,9 +124,9 @@ def _answer(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
 
 
 def _is_echo(reply: ReplyText, source: Passage) -> bool:
-    """Return whether several lines of the prompt are all that a reply has, other than of the text that it is about."""
-    text = reply.text.strip() if reply.prompt else ""
-    return "\n" in text and text in reply.prompt and text not in source.text
+    """Return whether lines of the prompt are all that a reply has, some of them none of the text that it is about."""
+    given = [line for line in reply.text.split("\n") if line.strip()]
+    return len(given) > 1 and not reply.own.strip() and any(line.strip() not in source.text for line in given)
 
 
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
@@ -226,7 +226,7 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
 def _repeats(line: Line, reply: ReplyText, source: Passage, unit: Unit) -> bool:
     """Return whether a line repeats the prompt and not the text that it is about."""
     is_bare = line.indent < 0 and unit != "replacement"
-    return is_bare and reply.is_line_of_prompt(line.text) and not source.holds(line.text)
+    return is_bare and reply.is_of_prompt(line.text) and not source.holds(line.text)
 
 
 def _is_running(string: str, reply: ReplyText) -> bool:
