@@ -157,9 +157,14 @@ class ReplyText(str):
         return bool(self.prompt) and _is_of(line, self.prompt)
 
 
+def untitled(line: str) -> str:
+    """Return a line without the words and the colon that it begins with, if something stands behind them."""
+    return _TITLE.sub("", line, count=1) or line
+
+
 def _is_of(line: str, prompt: str) -> bool:
     # "Question: …", of which the prompt has a template and what stands for its placeholder
-    content = _TITLE.sub("", line, count=1) or line
+    content = untitled(line)
     if len(line) < _LINE_OF_PROMPT:
         return False
     return not _lines(prompt).isdisjoint((line, content)) or (len(content) >= _LONG_LINE and content in prompt)
