@@ -33,6 +33,7 @@ from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.core.settings import checked_settings
 from halu_tasks.judging.reaching import failure_of, refusal
 from halu_tasks.scorers.methods import Opinions
+from halu_tasks.scorers.reading.reply import server_message
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.tasks import Task, TaskReference
 from halu_tasks.tasks.registry import prompt_names
@@ -55,14 +56,14 @@ _ROLES: dict[str, Callable[..., ChatMessage]] = {
 
 
 class RequestFailed(Exception):
-    """A request of a method that was refused or filtered.
+    """A request of a method that has no reply: it was refused, filtered, or ended in an error.
 
     Attributes:
         output: The output, which says why.
     """
 
     def __init__(self, output: ModelOutput) -> None:
-        super().__init__(failure_of(output))
+        super().__init__(failure_of(output) or output.completion)
         self.output = output
 
 
@@ -178,7 +179,7 @@ async def ask(
             test is called with the configuration of the run.
 
     Raises:
-        RequestFailed: The request was refused or filtered.
+        RequestFailed: The request was refused or filtered, or a server's message stands in the place of the reply.
     """
     if answer := stand_in.get():
         return answer(prompt, role, (draw, cache), bool(tools), supposed, **config)
@@ -194,7 +195,7 @@ async def ask(
         if (refused := refusal(error, str(model))) is None:
             raise
         output = refused
-    if failure_of(output):
+    if failure_of(output) or server_message(output.completion):
         raise RequestFailed(output)
     return output
 

@@ -93,6 +93,7 @@ async def _score_sample(
         sample.item_id(state.sample_id),
         sample.cluster,
         "\n".join(target),
+        *prompt_of(state),
         gold=task.gold(sample.gold),
         tags=sample.tags,
     )
@@ -244,6 +245,14 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
     return judge_of_loop(model, spec, options) if model or options.judge else None
+
+
+def prompt_of(state: TaskState) -> tuple[str, str]:
+    """Return the system text and the question that a sample asks."""
+    if isinstance(state.input, str):
+        return "", state.input
+    system = next((turn.text for turn in state.input if turn.role == "system"), "")
+    return system, next((turn.text for turn in reversed(state.input) if turn.role == "user"), "")
 
 
 _Failures = dict[tuple[str, str], Failures]

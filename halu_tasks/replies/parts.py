@@ -125,11 +125,12 @@ _TABLES = (
     "shards (path TEXT, version TEXT)",
     "scores (number INTEGER PRIMARY KEY, score TEXT)",
     "replies (bucket INTEGER, cluster TEXT, item INTEGER, epoch INTEGER, shard INTEGER, line INTEGER, id TEXT, "
-    "outcome TEXT, reason TEXT, score INTEGER, PRIMARY KEY (bucket, item, epoch, shard, line)) WITHOUT ROWID",
+    "outcome TEXT, reason TEXT, place TEXT, score INTEGER, "
+    "PRIMARY KEY (bucket, item, epoch, shard, line)) WITHOUT ROWID",
     "people (bucket INTEGER, cluster TEXT, item INTEGER, id TEXT, score INTEGER, person INTEGER)",
 )
 _SELECT = (
-    "SELECT cluster, item, epoch, shard, line, id, outcome, reason, scores.score FROM replies JOIN scores "
+    "SELECT cluster, item, epoch, shard, line, id, outcome, reason, place, scores.score FROM replies JOIN scores "
     "ON replies.score = scores.number"
 )
 
@@ -171,6 +172,7 @@ class Record(NamedTuple):
         id: The item's id, as JSON.
         outcome: The outcome of the reply.
         reason: The score's reason, as JSON.
+        place: Where the answer stands in the reply, as JSON.
         score: The score without these, as JSON.
     """
 
@@ -182,6 +184,7 @@ class Record(NamedTuple):
     id: str
     outcome: Outcome
     reason: str
+    place: str
     score: str
 
 
@@ -219,7 +222,7 @@ def write_records(
         db.executemany("INSERT INTO shards VALUES (?, ?)", shards)
         for bucket, record, beside in _records(evaluation, replies, costs):
             row = (bucket, *record[:-1], number_of(record.score))
-            db.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+            db.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             for person in beside:
                 numbered = (bucket, *person[:-2], number_of(person.score), number_of(person.person))
                 db.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", numbered)
@@ -235,11 +238,11 @@ def _records(
 
     def without_place(score: ScoredReply) -> str:
         id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
-        return json.dumps(replace(score, id=id, cluster="", reason="").as_json())
+        return json.dumps(replace(score, id=id, cluster="", reason="", place=None).as_json())
 
     # a judge is asked about all replies at once
     for batch in _batches(replies, None if asks_models(evaluation) else _BATCH):
-        pairs = [(with_target(item, row.reply.target), row.reply) for (_, item), _, row in batch]
+        pairs = [(with_target(evaluation.rendered(item), row.reply.target), row.reply) for (_, item), _, row in batch]
         scores = scores_of(evaluation, pairs, costs)
         for ((number, item), shard, row), score in zip(batch, scores, strict=True):
             cluster, id = json.dumps(item.cluster), json.dumps(score.id)
@@ -254,6 +257,7 @@ def _records(
                     id,
                     score.reply_outcome,
                     json.dumps("no prediction" if shard == NO_FILE else score.reason),
+                    json.dumps(score.place),
                     without_place(score),
                 ),
                 [

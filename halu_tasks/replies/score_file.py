@@ -419,7 +419,8 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
     with atomic_write(path, "details") as file:
         for record in records_by_item(files):
             detail = {"epoch": record.epoch} if epochs else {}
-            detail |= replace(_score(record), reason=json.loads(record.reason)).as_json()
+            score = replace(_score(record), reason=json.loads(record.reason), place=json.loads(record.place))
+            detail |= score.as_json()
             file.write(json.dumps(detail) + "\n")
 
 

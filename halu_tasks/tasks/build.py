@@ -63,8 +63,12 @@ class Evaluation:
             if item.id in seen:
                 raise self.repeated_id(item.id)
             seen.add(item.id)
-            prompt = self.prompts[item.tags[WORDING]] if self.wordings else self.prompt
-            yield render(item, prompt, cot=self.options.cot)
+            yield self.rendered(item)
+
+    def rendered(self, item: Item) -> Item:
+        """Return an item with its prompt."""
+        prompt = self.prompts[item.tags[WORDING]] if self.wordings else self.prompt
+        return render(item, prompt, cot=self.options.cot)
 
     def unrendered(self) -> Iterator[Item]:
         """Make the items one after the other, without their prompts and without checking that their ids are unique.

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result", ScoredReply, Answer[str])
 MODES: tuple[Mode, ...] = ("strict", "paper")
-# characters of the shortest reply that may repeat the prompt
-_SHORTEST_ECHO = 20
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 """How far a reply is searched for further questions, in characters, and how many of these are looked at.
 
@@ -370,8 +368,7 @@ class Scoring(Keys):
         """Score a reply; `questions` are those that a reply may continue with."""
         if CLASS in item.tags:
             item = in_mode(item, mode)
-        asked = self._asked(item, questions) if len(reply.text) > _SHORTEST_ECHO else ""
-        text = ReplyText(reply.text, asked)
+        text = ReplyText(reply.text, f"{item.system}\n{item.prompt}" if item.prompt else "")
         # in `paper` the authors read what servers write in the place of a reply
         if failure := reply.failure or (server_message(text) if mode == "strict" else ""):
             score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), failure)
@@ -387,11 +384,6 @@ class Scoring(Keys):
         # in `paper` the authors tell neither these apart, nor empty replies from others
         outcome = _IN_PAPER.get(score.outcome, score.outcome)
         return replace(score, outcome=outcome, scoring=mode, blank=not reply.text.strip())
-
-    def _asked(self, item: Item, questions: tuple[str, ...]) -> str:
-        """Return the texts of the prompt and what its placeholders stand for, which a reply may repeat."""
-        system = (self.system,) if isinstance(self.system, str) else ()
-        return "\n".join((*system, *questions, *item.fields.values()))
 
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]

@@ -18,8 +18,9 @@ from halu_tasks.scorers.gold import SpanGold, StringsGold, TypeGold
 from halu_tasks.scorers.kinds import check_spans
 from halu_tasks.scorers.metrics import Metric, outcome_shares
 from halu_tasks.scorers.reading.questions import NONE, TYPES
+from halu_tasks.scorers.reading.reply import ReplyText, server_message
 from halu_tasks.scorers.registry import TaskScorer, make_scorer
-from halu_tasks.scorers.score import ScoredReply, mark_empty
+from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
 
 HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_type": "acc", "verdict": "acc"}
 """The headline metric of each scorer, whose value is that of the sample."""
@@ -36,12 +37,14 @@ class UserSample:
         target: The target's strings.
         fields: The other fields of the sample.
         place: The harness's word for the fields: `metadata` or `document`.
+        prompt: What was asked, which a reply may repeat; empty if the harness does not say it.
     """
 
     id: str
     target: Sequence[str]
     fields: Mapping[str, Any]
     place: str = "metadata"
+    prompt: str = ""
 
     def error(self, problem: str) -> DataError:
         """Create an error that names the sample."""
@@ -86,7 +89,10 @@ class NamedScorer:
         own = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
         cluster = sample.id if own else str(self._field_of(sample, "cluster"))
         item = Item(sample.id, cluster, target, gold=gold, tags=tags)
-        return mark_empty(_scorer(self.name, json.dumps(self.arguments)).score(item, reply, None), reply)
+        text = ReplyText(reply, sample.prompt)
+        failure = server_message(text)
+        score = _scorer(self.name, json.dumps(self.arguments)).score(item, "" if failure else text, None)
+        return mark_failed(mark_empty(score, reply), failure)
 
     def _field_of(self, sample: UserSample, name: str) -> Any:
         """Return the value of the field with the given default name."""

@@ -34,10 +34,11 @@ _PLAIN = {
     **dict(zip(map(ord, "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與發現實據證爲"),
                "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
 }  # fmt: skip
-_TITLE = re.compile(r"\A[^:：]{1,40}[:：]\s*")
 # between letters, it is a hyphen: NON–FACTUAL
 _DASH = re.compile(r"(?<=[^\W\d_])[\u2013\u2212](?=[^\W\d_])")
 _DIGIT = re.compile(r"(?![0-9])\d")
+MARKUP = " \t>*_#"
+"""What surrounds a line in Markdown."""
 # "[[A>>B]]": the marks of tags are taken off
 _RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
 _TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
@@ -153,21 +154,14 @@ class ReplyText(str):
         return [*lines(self.plain)]
 
     def is_of_prompt(self, line: str) -> bool:
-        """Return whether the prompt has a line, as it is or behind a title, or as a long part of another."""
+        """Return whether the prompt has a line, as one of its own or as a long part of one."""
         return bool(self.prompt) and _is_of(line, self.prompt)
 
 
-def untitled(line: str) -> str:
-    """Return a line without the words and the colon that it begins with, if something stands behind them."""
-    return _TITLE.sub("", line, count=1) or line
-
-
 def _is_of(line: str, prompt: str) -> bool:
-    # "Question: …", of which the prompt has a template and what stands for its placeholder
-    content = untitled(line)
     if len(line) < _LINE_OF_PROMPT:
         return False
-    return not _lines(prompt).isdisjoint((line, content)) or (len(content) >= _LONG_LINE and content in prompt)
+    return line in _lines(prompt) or (len(line) >= _LONG_LINE and line in prompt)
 
 
 def _without_prompt(text: str, prompt: str) -> str:
@@ -178,7 +172,7 @@ def _without_prompt(text: str, prompt: str) -> str:
     if not prompt:
         return text
     lines = [line for line in text.split("\n") if line.strip()]
-    plain = [line.strip(" \t>*_#") for line in lines]
+    plain = [line.strip(MARKUP) for line in lines]
     repeated = [_is_of(line, prompt) for line in plain]
     if not any(repeated):
         return text

@@ -37,7 +37,7 @@ from halu_tasks.scorers.reading.lines import (
 )
 from halu_tasks.scorers.reading.passage import Passage
 from halu_tasks.scorers.reading.questions import NO, hallucinates
-from halu_tasks.scorers.reading.reply import ReplyText, untitled
+from halu_tasks.scorers.reading.reply import MARKUP, ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.text.folding import SPACELESS, fold
 
@@ -126,7 +126,7 @@ def _answer(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
 def _is_echo(reply: ReplyText, source: Passage) -> bool:
     """Return whether lines of the prompt are all that a reply has, some of them none of the text that it is about."""
     given = [line for line in reply.text.split("\n") if line.strip()]
-    return len(given) > 1 and not reply.own.strip() and any(untitled(line.strip()) not in source.text for line in given)
+    return len(given) > 1 and not reply.own.strip() and any(line.strip(MARKUP) not in source.text for line in given)
 
 
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:

@@ -21,7 +21,7 @@ TASKS = registry()[0]
 
 
 def mixed_replies(task: str) -> list[dict[str, str]]:
-    """Right, wrong, worded, unreadable, empty and missing replies in turn, the same at every run."""
+    """Right, wrong, worded, unreadable, empty, repeating and missing replies in turn, the same at every run."""
     evaluation = build(task, Options(data="sample"))
     rows = []
     for number, item in enumerate(evaluation.items):
@@ -34,8 +34,9 @@ def mixed_replies(task: str) -> list[dict[str, str]]:
             "<think>never ends",
             "",
             right.upper(),
-        ][number % 8 - 1]
-        if number % 8 != 7:
+            f"{item.prompt}\n{right}",
+        ][number % 9 - 1]
+        if number % 9 != 8:
             rows.append({"id": item.id, "output": output})
     if task == "refact_judgment_comparative":
         # replies that were made with A and B the other way round

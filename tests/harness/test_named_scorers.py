@@ -147,6 +147,16 @@ def test_verdict_by_labels_and_reading(scored: Run) -> None:
     assert (found["f1_wrong"], found["f1_right"], found["abstained"], found["inferred"]) == (0.5, 0, 0.25, 0.25)
 
 
+def test_what_a_server_says_in_the_place_of_a_reply_and_the_question_repeated_are_no_verdicts(scored: Run) -> None:
+    question = "Paris is in Spain.\nIs the statement above True or False?\nAnswer False if you doubt it."
+    samples = [Sample(input=question, target="False") for _ in range(3)]
+    replies = ["Error: rate limit exceeded", question, f"{question}\nFalse"]
+    log = scored("verdict", samples, replies)
+    assert values(log) == ["I", "I", "C"]
+    found = figures(log)
+    assert (found["failed"], found["unparsed"]) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+
+
 @pytest.mark.parametrize(("scorer", "sample", "arguments", "message"), CASES["a_sample_that_lacks_something_is_named"])
 def test_a_sample_that_lacks_something_is_named(
     scored: Run, scorer: str, sample: dict[str, Any], arguments: dict[str, Any], message: str
@@ -283,15 +293,21 @@ filter_list:
   - {name: label, filter: [{function: halu_verdict, reading: error_type}, {function: take_first}]}
 metric_list:
   - {metric: exact_match, aggregation: mean, higher_is_better: true}
-  - {metric: halu_error_type, figures: [abstained]}
+  - {metric: halu_error_type, figures: [abstained, failed]}
 """
-    replies = ["The type is **entity**.", "1. entity", "I cannot determine the type."]
-    ran = run_yaml(metrics, [{"target": "entity"}] * 3, replies)
-    assert filtered(ran) == ["entity", "entity", "[abstained]"]
+    replies = [
+        "The type is **entity**.",
+        "1. entity",
+        "I cannot determine the type.",
+        '{"error": "rate limit exceeded"}',
+    ]
+    ran = run_yaml(metrics, [{"target": "entity"}] * 4, replies)
+    assert filtered(ran) == ["entity", "entity", "[abstained]", "[failed]"]
     found = ran["results"]["mine"]
-    assert found["exact_match,label"] == pytest.approx(2 / 3)
-    assert found["halu_error_type,label"] == pytest.approx(2 / 3)
-    assert found[further("halu_error_type", "abstained", "label")] == pytest.approx(1 / 3)
+    assert found["exact_match,label"] == pytest.approx(2 / 4)
+    assert found["halu_error_type,label"] == pytest.approx(2 / 4)
+    assert found[further("halu_error_type", "abstained", "label")] == pytest.approx(1 / 4)
+    assert found[further("halu_error_type", "failed", "label")] == pytest.approx(1 / 4)
 
 
 def test_strings_are_reduced_to_one_on_each_line(run_yaml: Run) -> None:
