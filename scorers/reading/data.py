@@ -26,14 +26,24 @@ def strings_in(text: str, source: Passage, unit: Unit) -> list[str] | None:
     found = None
     if not any(char in text for char in "[{|"):
         return None
+    end = -1
     for value in values(text):
         if stands_alone(text, value) and text[value.start : value.end] not in source.text:
             strings = _of_value(value.content, source, unit)
-            found = found if strings is None else strings
+            is_next = isinstance(value.content, dict) and not text[end : value.start].strip(" ,\n")
+            if strings is not None:
+                found = found + strings if found and is_next else strings  # one object on each line
+            end = value.end
     for table in _tables(text, source):
         strings = _of_value(table, source, unit)
         found = found if strings is None else strings
     return found
+
+
+def is_data(text: str) -> bool:
+    """Return whether a text is a list or an object, and nothing else."""
+    text = text.strip("` \n")
+    return text[:1] in ("[", "{") and any(value.end - value.start == len(text) for value in values(text))
 
 
 def _tables(text: str, source: Passage) -> Iterator[list[Any]]:
@@ -70,12 +80,16 @@ def _of_record(record: dict[str, Any], source: Passage, unit: Unit) -> list[str]
     chosen = [name for name in record if fits[name] == best > 0]
     if not any(_is_held(record[name], source) for name in chosen):
         held = [name for name, entry in record.items() if fits[name] >= 0 and _is_held(entry, source)]
-        chosen = held[:1] or chosen
+        # the text has the number of a row, too
+        chosen = [max(held, key=lambda name: len(str(record[name])))] if held else chosen
     lists = [name for name, entry in record.items() if fits[name] >= 0 and isinstance(entry, list)]
     if not chosen and len(lists) == 1:
         chosen = lists  # {"reason": "all of it is right", "found": []}
     if not chosen and len(record) == 1 and (not _are_texts(record.values()) or next(iter(record)).lower() in QUOTES):
         chosen = [*record]
+    rest = [name for name in record if fits[name] >= 0]
+    if unit == "replacement" and not chosen and len(rest) == 1 < len(record):
+        chosen = rest  # {"quote": "chalk", "reason": "it is white"}
     if chosen:
         return _joined(_of_value(record[name], source, unit) for name in chosen)
     if not any(fits.values()) and _are_texts(record.values()):

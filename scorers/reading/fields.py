@@ -19,6 +19,7 @@ _COMMA = re.compile(r",(?=\s*[}\]])")
 _OPENING = re.compile(r"(?:[^\n\[{]{0,80}[:=])?[ \t`*_>-]*")
 _BEHIND = r"[ \t`*_.,;]*(?:\n|\Z)"
 _CLOSING = re.compile(rf"[\]}}](?={_BEHIND})")
+_DELIMITER = re.compile(r"(?:(?<=[\[{,:])|(?<=[\[{,:]\s))“|”(?=\s?[\]},:])")
 _ENDS_LINE = re.compile(_BEHIND)
 _MOST_LENIENT, _LONGEST_LENIENT = 20, 20_000
 
@@ -102,7 +103,7 @@ def _lenient(text: str, start: int) -> tuple[Any, int]:
         source = text[start : closing.end()]
         if "&" in source and "*" in source:  # YAML would repeat what is between them
             break
-        source = source.replace("“", '"').replace("”", '"')
+        source = _DELIMITER.sub('"', source)
         if source[0] == "{" and ":" not in source:
             source = f"[{source[1:-1]}]"
         try:

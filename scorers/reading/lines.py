@@ -213,6 +213,14 @@ def _heading(line: Line, unit: Unit) -> tuple[str, str]:
     return "", ""
 
 
+def labelled(text: str, unit: Unit) -> tuple[int, str]:
+    """Return the rank of the label of an item (`rank_of`; 0 without one) and what is behind it: "**Error:** Paris"."""
+    label = _INLINE.match(plain := text.lstrip("*_ "))
+    if not label or label[1].count(" ") > 3 or (rank := rank_of(label[1], unit)) == 1:
+        return 0, text
+    return rank, plain[label.end() :].strip()
+
+
 def _names(statement: str, unit: Unit) -> bool:
     """Return whether the beginning of a sentence names what was asked for: "The wrong entities are"."""
     found = kinds(statement)

@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.data import strings_in
+from halu_tasks.scorers.reading.data import is_data, strings_in
 from halu_tasks.scorers.reading.lines import (
     ENCLOSING,
     LONGEST,
@@ -30,6 +30,7 @@ from halu_tasks.scorers.reading.lines import (
     Unit,
     bare,
     kinds,
+    labelled,
     quoted,
     sections,
     unquoted,
@@ -180,7 +181,8 @@ def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strin
     """Return the strings of a list, an object or a table."""
     found = strings_in(reply.plain, source, unit)
     if found is None:
-        return None
+        # its lines are no strings
+        return Answer(None, "no string found") if is_data(reply.plain) else None
     strings = _strings(map(_replacement if unit == "replacement" else bare, found), unit)
     return Answer(strings) if strings or unit != "replacement" else Answer(None, "no string found")
 
@@ -194,7 +196,9 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         return Answer(None, "declines", abstained=True)
     loose: list[str] = []
     is_list = False
-    for rank, given in sections(reply.lines, unit):
+    # what stands in the text is no title, though it is in bold and about truth
+    given_lines = [line._replace(is_title=line.is_title and not source.holds(bare(line.text))) for line in reply.lines]
+    for rank, given in sections(given_lines, unit):
         own = [line for line in given if not _repeats(line, reply, source, unit)]
         if loose and rank < 0:
             break
@@ -244,6 +248,10 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
     is_held = False
     for line in given:
         text = line.text[:LONGEST].strip(SPACE)
+        if line.indent >= 0 and not source.holds(text):
+            rank, text = labelled(text, unit)
+            if rank < 0:
+                continue
         found = _parts_of(text, source, unit, is_item=line.indent >= 0)
         is_item = line.indent >= 0 or _gives(text, found, unit)
         is_comment = line.is_prose and (line.gap or not given[0].is_prose) if unit == "entity" else True
@@ -253,9 +261,9 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
             continue
         is_held = is_held or bool(found)
         if found or unit == "entity":
-            strings += found or _loose_entities(line.text)
+            strings += found or _loose_entities(text)
         elif unit == "passage" and is_item:
-            strings.append(_wrong_part(line.text))
+            strings.append(_wrong_part(text))
     paragraph = next((at for at, line in enumerate(given) if at and line.gap), len(given))
     strings = _once(strings, max(2, len(strings) // 2))
     loose = bare if unit == "sentence" else _wrong_part

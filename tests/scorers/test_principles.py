@@ -1,6 +1,9 @@
 """What holds of the reading of every packaged task, whatever it asks for."""
 
 import itertools
+import json
+import re
+from collections.abc import Callable
 
 import pytest
 
@@ -10,6 +13,7 @@ from halu_tasks.scorers.kinds import Claims, Label
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import build
 from halu_tasks.tasks.registry import registry
+from halu_tasks.text.folding import fold
 
 TASKS = sorted(registry()[0])
 LABELS = [
@@ -17,6 +21,7 @@ LABELS = [
     for name, task in registry()[0].items()
     if isinstance(task.rules.answer, Label) and not isinstance(task.rules.answer, Claims)
 ]
+STRINGS = [name for name, task in registry()[0].items() if not isinstance(task.rules.answer, Label) and not task.judged]
 NO_ANSWER = ("unparsed", "abstained")
 
 
@@ -109,3 +114,84 @@ def test_an_answer_says_where_it_stands(task: str) -> None:
         scored = read(task, reply)
         assert scored.answer == label and scored.step == "marker" and scored.place
         assert reply[slice(*scored.place)] == f"Final verdict: {label}"
+
+
+def by_line(form: str, between: str = "\n") -> Callable[[list[str]], str]:
+    """Writes each string in a form, in which `{n}` is its number."""
+    return lambda strings: between.join(form.format(string, n=n) for n, string in enumerate(strings, 1))
+
+
+def as_json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+LAYOUTS: dict[str, Callable[[list[str]], str]] = {
+    "list": by_line("- {}"),
+    "numbers": by_line("{n}. {}"),
+    "parentheses": by_line("{n}) {}"),
+    "blank lines": by_line("{}", "\n\n"),
+    "quotes": by_line('"{}"'),
+    "quotes of German": by_line("„{}“"),
+    "quotes of French": by_line("« {} »"),
+    "quotes of Chinese": by_line("「{}」"),
+    "code": by_line("`{}`"),
+    "tags": by_line("<error>{}</error>"),
+    "one line": by_line('"{}"', ", "),
+    "semicolons": by_line("{}", "; "),
+    "heading": lambda strings: "**Answer:**\n\n" + by_line("* {}")(strings),
+    "lead-in": lambda strings: "The answer is:\n\n" + by_line("- {}")(strings) + "\n\nI hope that this helps!",
+    "final": lambda strings: "Let me check each of them.\n\nFinal answer:\n" + "\n".join(strings),
+    "answer": lambda strings: "<answer>\n" + "\n".join(strings) + "\n</answer>",
+    "fence": lambda strings: "```\n" + "\n".join(strings) + "\n```",
+    "box": lambda strings: "\\boxed{" + "; ".join(strings) + "}",
+    "JSON": as_json,
+    "Python": repr,
+    "YAML": lambda strings: "answers:\n" + by_line("  - {}")(strings),
+    "object": lambda strings: as_json({"answer": strings}),
+    "objects": lambda strings: as_json([{"text": string} for string in strings]),
+    "objects by line": lambda strings: "\n".join(as_json({"text": string, "why": "-"}) for string in strings),
+    "fenced object": lambda strings: (
+        "```json\n" + as_json({"spans": [{"quote": string, "reason": "none is given"} for string in strings]}) + "\n```"
+    ),
+    "table": lambda strings: "| # | Text | Why |\n|---|---|---|\n" + by_line("| {n} | {} | - |")(strings),
+}
+OF_THE_TEXT: dict[str, Callable[[list[str]], str]] = {
+    "bold": by_line("**{}**"),
+    "quote": by_line("> {}"),
+    "remark": by_line("{} (this is not correct)"),
+    "correction": by_line("{} → something else"),
+    "sentence behind": by_line("- **{}**: this is not supported."),
+    "sentence beneath": by_line('{n}. "{}"\n   - This is not what the source says.'),
+    "reason": by_line("{n}. **{}** – not supported by what is known"),
+    "label": by_line("Error {n}: {}"),
+    "label in bold": by_line("**Error {n}:** {}"),
+    "label in a list": by_line('- **Error:** "{}"'),
+}
+
+
+def plain_strings(scored: ScoredReply) -> list[str]:
+    assert isinstance(scored.answer, list), scored.reason
+    return [fold(string).rstrip(".") for string in scored.answer]
+
+
+@pytest.mark.parametrize("task", STRINGS)
+def test_the_layout_of_strings_does_not_count(task: str) -> None:
+    evaluation = build(task, Options(data="sample"))
+    layouts = LAYOUTS if task == "refact_correction" else LAYOUTS | OF_THE_TEXT
+    read = 0
+    for item in evaluation.items:
+        strings = evaluation.task.prompts.oracle(item).split("\n")
+        if strings[0].startswith("[{"):  # spans, with a probability each
+            spans = json.loads(strings[0])
+            strings = [span["text"].strip() for span in spans if span.get("prob", 1) >= 0.5]
+        # a number before a string, and what divides strings, may be a part of it
+        if any(re.search(r"^\d+\.|[|;]", string) for string in strings):
+            continue
+        plain = evaluation.task.score("strict", item, Reply("\n".join(strings)))
+        if not plain.answer:
+            continue
+        for name, layout in layouts.items():
+            other = evaluation.task.score("strict", item, Reply(layout(strings)))
+            assert plain_strings(other) == plain_strings(plain), (name, layout(strings))
+        read += 1
+    assert read
