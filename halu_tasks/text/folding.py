@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -77,8 +77,8 @@ class Folded(NamedTuple):
     """
 
     text: str
-    starts: list[int]
-    ends: list[int]
+    starts: Sequence[int]
+    ends: Sequence[int]
 
 
 def folded_with_places(text: str) -> Folded:
@@ -89,6 +89,12 @@ def folded_with_places(text: str) -> Folded:
     Turkish İ and ı become i, and so does an i followed by a combining dot above, which other programs make of İ when
     they convert it to lower case.
     """
+    chars = set(text)
+    if not any(map(_may_join, chars)):  # most texts keep their length
+        single = {ord(char): " " if char.isspace() else _fold_piece(char) for char in chars}
+        plain = text.translate(single)
+        if "  " not in plain and all(len(piece) == 1 for piece in single.values()):
+            return Folded(plain, range(len(text)), range(1, len(text) + 1))
     parts, starts, ends, space = list[str](), list[int](), list[int](), False
     for start, string in enumerate(text) if text.isascii() else _composed(text):
         if string.isspace() and space:

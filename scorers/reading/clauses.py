@@ -27,6 +27,7 @@ class Clause(NamedTuple):
     Attributes:
         opener: The kind of the token that begins it; empty for the first one.
         tokens: Its tokens, without the opener.
+        kinds: The kinds of these.
         text: The folded sentence.
         start: Where the clause begins in the sentence, behind its opener.
         end: Where it ends.
@@ -34,13 +35,14 @@ class Clause(NamedTuple):
 
     opener: str
     tokens: list[Token]
+    kinds: frozenset[str]
     text: str
     start: int
     end: int
 
     def has(self, *kinds: str) -> bool:
         """Return whether the clause has a token of one of the kinds."""
-        return any(token.kind in kinds for token in self.tokens)
+        return not self.kinds.isdisjoint(kinds)
 
 
 class Statement(NamedTuple):
@@ -61,13 +63,17 @@ def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
         if token.kind == "bound" and opens:
             start = token.end  # "Therefore, it …"
         elif token.kind in _CUTS or ends_aside:
-            found.append(Clause(opener, tokens, text, start, token.start))
+            found.append(Clause(opener, tokens, _kinds(tokens), text, start, token.start))
             kind = "consequence" if opener == "suppose" else ""
             opener, start, tokens = kind if ends_aside else token.kind, token.end, []
         else:
             tokens.append(token)
-    found.append(Clause(opener, tokens, text, start, len(text)))
+    found.append(Clause(opener, tokens, _kinds(tokens), text, start, len(text)))
     return [clause for clause in found if clause.tokens or _WORD.search(text, clause.start, clause.end)]
+
+
+def _kinds(tokens: list[Token]) -> frozenset[str]:
+    return frozenset([token.kind for token in tokens])
 
 
 def stated(found: list[Clause]) -> list[Clause]:
@@ -85,6 +91,8 @@ def stated(found: list[Clause]) -> list[Clause]:
 
 def _offers(clause: Clause) -> bool:
     """Return whether a clause names two opposite answers as alternatives ("Yes or No")."""
+    if not clause.has("either"):
+        return False
     words = {"yes": "good", "no": "bad"}
     named = [token for token in clause.tokens if clause.text[token.start : token.end] != "and"]
     kinds = [words.get(token.kind, token.kind) for token in named]
@@ -93,6 +101,8 @@ def _offers(clause: Clause) -> bool:
 
 def _asks(clause: Clause) -> bool:
     """Return whether a clause asks what it judges, not how something is that it judged ("true in how it …")."""
+    if not clause.has("ask"):
+        return False
     tokens = [token for token in clause.tokens if token.kind in ("ask", "good", "bad")]
     return any(token.kind == "ask" and (token.label != "how" or token == tokens[0]) for token in tokens)
 
@@ -101,11 +111,13 @@ def declines(clause: Clause) -> bool:
     """Return whether the author of the reply declines to answer in the clause."""
     if clause.has("decline"):
         return True
+    if not clause.has("cannot"):
+        return False
     cannot = [token.end for token in clause.tokens if token.kind == "cannot"]
     judges = clause.has("good", "bad") and not clause.has("ask")  # "I cannot call this true" is a statement
     kinds = ("decide", "pick") if judges else ("decide", "pick", "call")
     decide = [token.start for token in clause.tokens if token.kind in kinds]
-    return bool(cannot and decide) and min(cannot) <= max(decide)
+    return bool(decide) and min(cannot) <= max(decide)
 
 
 def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:

@@ -82,17 +82,16 @@ class Sentence(NamedTuple):
 
 
 class ReplyText(str):
-    """A reply, and what is read of it.
+    """A reply as the model wrote it, and what is read of it.
 
-    Args:
-        reply: The reply as the model wrote it.
+    Attributes:
         prompt: What the model was asked; whatever the reply repeats of it says nothing.
     """
 
     prompt: str
 
     def __new__(cls, reply: str, prompt: str = "") -> Self:
-        """Return the reply itself if it is one already."""
+        """Return a reply to a prompt; one that is a `ReplyText` already is returned itself."""
         if isinstance(reply, cls):
             return reply
         self = super().__new__(cls, reply)

@@ -95,12 +95,15 @@ def test_a_longer_bar_is_better_in_every_column(opened: Any) -> None:
 def test_notes_stand_once_and_a_corrected_mean_shows_what_its_rank_is_of(opened: Any) -> None:
     report = model(3, 4)
     columns = [replace(column, notes=["the judge was not checked"]) for column in report.columns]
-    means = [mean._replace(corrected=mean.figure._replace(value=0.123)) for mean in report.group_results]
+    means = [
+        mean._replace(corrected=mean.figure._replace(value=mean.figure.value - 0.1)) for mean in report.group_results
+    ]
     page = opened(replace(report, columns=columns, group_results=means)).page
     (note,) = page.locator("#leaderboard p.note").all_inner_texts()
     assert note.endswith("cfaith_gen: the judge was not checked.") and note.startswith("refact_judgment_comparative, ")
     cell = page.locator("#leaderboard tr.entry td.mean").first.inner_text()
-    assert "0.123" in cell and "rank 1 by corrected figures" in cell
+    best = max(mean.figure.value for mean in means)
+    assert f"{best:.3f}" in cell and f"{best - 0.1:.3f}" in cell and "rank 1 by corrected figures" in cell
 
 
 def test_floors_and_published_figures_are_switched(opened: Any) -> None:

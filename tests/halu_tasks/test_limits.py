@@ -57,12 +57,17 @@ def test_a_template_runs_nothing_loads_nothing_and_has_an_end(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HALU_TASKS_MAX_PROMPT", "100000")
     Path("mine.yaml").write_text(f"include: {PACKAGED}\ntask: mine\ndoc_to_text: {json.dumps(template)}\n")
-    checked = here("check", "mine.yaml")
+    is_deep = len(template) > 5_000  # where the stack ends, hooks of other packages speak, too
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return program("halu_tasks", *words, folder=tmp_path) if is_deep else here(*words)
+
+    checked = run("check", "mine.yaml")
     assert checked.returncode == 2 and not checked.stderr
     (line,) = checked.stdout.splitlines()
     assert line.startswith("mine.yaml:3: doc_to_text: ") and TEMPLATES[template] in line
     for command in ("items", "mine.yaml", "--data", "sample"), ("show", "mine.yaml"):
-        assert TEMPLATES[template] in one_line(here(*command))
+        assert TEMPLATES[template] in one_line(run(*command))
     assert not Path("ran").exists()
 
 
