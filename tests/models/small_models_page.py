@@ -1,14 +1,24 @@
-"""The page docs/small-models.md, written from the runs of small_models.py."""
+"""The page docs/small-models.md, written from the replies that small_models.py keeps."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from small_models import LICENCES, agreement, rows_of, steps
+from small_models import LICENCES, steps, stored
+
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
+from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.scorers.judge import Verdict
+from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.tasks import build
+from halu_tasks.tasks.build import Evaluation
 
 Row = Mapping[str, Any]
 
@@ -18,31 +28,50 @@ HEAD = """\
 Two instruct models and a base model, small enough for two processor cores, on the tasks of this package. Nothing here
 says how good these models are at anything else: the page shows what figures and intervals of real models look like, and
 what helps when replies cannot be read. `python tests/models/small_models.py run FOLDER` makes the runs
-(`.ci/whole models`), and `… page FOLDER docs/small-models.md` this page.
+(`.ci/whole models`), `… keep FOLDER` keeps their replies with those of earlier runs, and
+`… page docs/small-models.md` scores them and writes this page.
 """
 
 
-def write_page(folder: Path, path: Path) -> None:
-    """Write the page.
-
-    Args:
-        folder: The folder of the runs.
-        path: The page.
-    """
-    sample, published = rows_of(folder, "sample"), rows_of(folder, "published")
+def write_page(path: Path) -> None:
+    """Write the page."""
+    head, kept = stored()
+    rows = scored(kept)
     parts = [HEAD, "\n".join(_models())]
-    for title, results in (
-        ("Published items", "published"),
-        ("The packaged sample", "sample"),
-    ):
-        report = folder / results / "report" / "report.json"
-        if report.exists():
-            parts += [f"## {title}\n", *_leaderboard(json.loads(report.read_text()))]
-    parts += ["## Replies that cannot be read\n", *_outcomes([*published, *sample])]
-    parts += ["## What helps\n", *_helps(sample)]
-    parts += ["## Both harnesses\n", _harnesses(agreement(folder))]
-    parts += ["## Time\n", *_times(folder)]
+    for title, results in (("Published items", "published"), ("The packaged sample", "sample")):
+        parts += [f"## {title}\n", *leaderboard([row for row in rows if row["results"] == results and _is_plain(row)])]
+    parts += ["## Replies that cannot be read\n", *_outcomes([row for row in rows if _is_plain(row)])]
+    parts += ["## What helps\n", *_helps([row for row in rows if row["results"] == "sample"])]
+    parts += ["## Both harnesses\n", _harnesses(rows)]
+    parts += ["## Time\n", *_times(head["steps"])]
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _is_plain(row: Row) -> bool:
+    return row["method"] == "plain prompt" and not row["way"]
+
+
+@cache
+def _evaluation(task: str, results: str) -> Evaluation:
+    # lm-eval was asked published items, the interrupted run those of the sample
+    return build(task, Options() if results in ("published", "lm_eval") else Options(data="sample"))
+
+
+@cache
+def _items(task: str, results: str) -> dict[str, Any]:
+    return {item.id: item for item in _evaluation(task, results).items}
+
+
+def scored(kept: Iterable[Row]) -> list[Row]:
+    """Return the replies that are kept, each with its `score`."""
+    return [{**row, "score": _score(row)} for row in kept]
+
+
+def _score(row: Row) -> ScoredReply:
+    evaluation = _evaluation(row["task"], row["results"])
+    reply = Reply(row["reply"])
+    verdicts = [Verdict(label) for label in row.get("verdicts", ())]
+    return ReplyScorer.of(evaluation).score(_items(row["task"], row["results"])[row["id"]], reply, verdicts)
 
 
 def _models() -> Iterator[str]:
@@ -58,44 +87,50 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [*lines, *(f"| {' | '.join(row)} |" for row in rows), ""]
 
 
-def _figure(metric: Mapping[str, float | None]) -> str:
-    if metric["value"] is None:
+def _figure(estimate: Estimate | None, n: int) -> str:
+    if estimate is None:
         return "undefined"
-    interval = "" if metric.get("low") is None else f" [{metric['low']:.2f}, {metric['high']:.2f}]"
-    return f"{metric['value']:.2f}{interval}"
+    interval = "" if estimate.low is None else f" [{estimate.low:.2f}, {estimate.high:.2f}]"
+    return f"{estimate.value:.2f}{interval}, n = {n}"
 
 
-def _leaderboard(report: Mapping[str, Any]) -> list[str]:
-    """Return the headline of each run with its interval, beside the floor."""
-    entries = {entry["id"]: entry for entry in report["entries"]}
-    results = {(one["column"], one["entry"]): one for one in report["results"]}
-    plain = [id for id, entry in entries.items() if entry["method"] == "plain prompt"]
-    floors = {one["column"]: one["value"] for one in report["floors"] if one["headline"] and one["name"] == "baseline"}
-    rows = []
-    for column in report["columns"]:
-        cells = [results.get((column["id"], id)) for id in plain]
-        if not column["main"] or not any(cells):
+def leaderboard(rows: Sequence[Row]) -> list[str]:
+    """Return the headline of each run with its interval, beside the floor on the same items."""
+    runs: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        runs[row["task"]][row["model"]].append(row)
+    models = sorted({row["model"] for row in rows})
+    table = []
+    for task, of in sorted(runs.items()):
+        results = next(iter(of.values()))[0]["results"]
+        task_of, items = _evaluation(task, results).task, _items(task, results)
+        if task_of.judged and not any(row["score"].verdicts for row in next(iter(of.values()))):
             continue
-        metric = column["headline"]
-        arrow = {True: " ↑", False: " ↓", None: ""}[column["higher_is_better"]]
-        shown = [f"{_figure(cell['metrics'][metric])}, n = {cell['n']}" if cell else "" for cell in cells]
-        floor = f"{floors[column['id']]:.2f}" if column["id"] in floors else ""
-        rows.append([f"`{column['title']}`", f"`{metric}`{arrow}", *shown, floor])
-    head = ["task", "metric", *(f"`{entries[id]['label']}`" for id in plain), "floor"]
-    note = "In square brackets: 95% intervals. The floor is what one answer to all items reaches.\n"
-    return [note, *_table(head, rows)]
+        headline = task_of.headline
+        metrics = [metric for metric in task_of.scoring["strict"].metrics if metric.name == headline]
+        arrow = {True: " ↑", False: " ↓", None: ""}[metrics[0].higher_is_better]
+        found = {model: estimates(metrics, [row["score"] for row in own]).get(headline) for model, own in of.items()}
+        shown = [_figure(found[model], len(of[model])) if model in of else "" for model in models]
+        asked = sorted({row["id"] for own in of.values() for row in own})
+        floor = ""
+        if not task_of.judged:
+            scores = [task_of.score("strict", items[id], Reply(task_of.prompts.baseline(items[id]))) for id in asked]
+            value = estimates(metrics, scores).get(headline)
+            floor = f"{value.value:.2f}" if value else ""
+        table.append([f"`{task}`", f"`{headline}`{arrow}", *shown, floor])
+    note = "In square brackets: 95% intervals. The floor is what one answer to all of the items reaches.\n"
+    return [note, *_table(["task", "metric", *(f"`{model}`" for model in models), "floor"], table)]
 
 
 def _outcomes(rows: Sequence[Row]) -> list[str]:
     """Return how many replies of each model had which outcome, and the most frequent reasons."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        if row["method"] == "plain prompt" and not row["way"]:
-            is_known = row["outcome"] != "answered" and row["reason"]
-            counts[row["model"]][f"{row['outcome']}: {row['reason']}" if is_known else row["outcome"]] += 1
+        outcome, reason = row["score"].outcome, row["score"].reason
+        counts[row["model"]][f"{outcome}: {reason}" if outcome != "answered" and reason else outcome] += 1
     table = [
         [f"`{model}`", why, f"{n:,}", f"{n / sum(of.values()):.0%}"]
-        for model, of in counts.items()
+        for model, of in sorted(counts.items())
         for why, n in of.most_common(12)
     ]
     return _table(["model", "outcome", "replies", "share"], table)
@@ -107,9 +142,9 @@ def _helps(rows: Sequence[Row]) -> list[str]:
     for row in rows:
         if row["method"] == "plain prompt":
             is_whole = row["way"] != "structured" or _is_json(row["reply"])
-            answered[row["model"], row["task"], row["way"]][row["id"]] = row["outcome"] == "answered" and is_whole
+            answered[row["model"], row["task"], row["way"]][row["id"]] = row["score"].outcome == "answered" and is_whole
     table = []
-    for (model, task, way), of in answered.items():
+    for (model, task, way), of in sorted(answered.items()):
         plain = answered.get((model, task, ""))
         if plain and way and way != "probability":
             shared = of.keys() & plain.keys()
@@ -127,24 +162,22 @@ def _is_json(reply: str) -> bool:
     return True
 
 
-def _harnesses(counts: Counter[str]) -> str:
-    same = counts["the same prompt"]
-    return (
-        f"{same:,} items were asked in both harnesses with the same prompt. {counts['the same reply']:,} replies were "
-        f"the same to the last character, and {counts['the same reply and score']:,} of these have the same answer and "
-        "score.\n"
-    )
-
-
-def _times(folder: Path) -> list[str]:
-    """Return how long each step took."""
-    records = [json.loads(path.read_text()) for path in sorted((folder / "steps").glob("*.json"))]
-    rows = [
-        [f"`{record['step']['model']}`", record["step"]["name"], f"{record['seconds'] / 60:.0f} min"]
-        for record in records
+def _harnesses(rows: Sequence[Row]) -> str:
+    first = {(row["model"], row["task"], row["id"], row["way"]): row for row in rows if row["results"] == "published"}
+    both = [
+        (row["reply"], other["reply"])
+        for row in rows
+        if row["results"] == "lm_eval" and (other := first.get((row["model"], row["task"], row["id"], row["way"])))
     ]
-    done = {(record["step"]["model"], record["step"]["name"]) for record in records}
-    missing = [f"{step.name} of `{step.model}`" for step in steps(0) if (step.model, step.name) not in done]
+    same = sum(one == other for one, other in both)
+    return f"{len(both):,} items were asked in both harnesses. {same:,} replies were the same to the last character.\n"
+
+
+def _times(done: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how long each step took."""
+    rows = [[f"`{step['model']}`", step["name"], f"{step['minutes']} min"] for step in done]
+    names = {(step["model"], step["name"]) for step in done}
+    missing = [f"{step.name} of `{step.model}`" for step in steps(0) if (step.model, step.name) not in names]
     left = [f"Steps that were not run for this page: {', '.join(missing)}.\n"] if missing else []
     note = "These are orders of magnitude: other work shared the processor.\n"
     return [note, *_table(["model", "step", "time"], rows), *left]
