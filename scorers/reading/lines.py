@@ -38,7 +38,7 @@ _COUNTING = re.compile(
 )
 _ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
 _BEFORE_MARK = re.compile(r"^(?:[#>]|&gt;|\s)*(?:\*\*(\(?\d{1,3}[.):])\*\*(?=\s))?")
-_INLINE = re.compile(r"((?:[^:：\"“\n]|:(?=\w)){1,160}?)[*_`]*\s*[:：=][*_]*(?=[\s\"“„«「*`<]|[A-Z]|$)\s*")
+_INLINE = re.compile(r"((?:[^:：\"“„«「\n]|:(?=\w)){1,160}?)[*_`]*\s*[:：=][*_]*(?=[\s\"“„«「*`<]|[A-Z]|$)\s*")
 _STATES = re.compile(
     r"([^:\"“«\n]{3,160}?\b(?:is|are|reads?|says?|were|was|be):?)\s+(?=\S)",
     re.IGNORECASE,
@@ -203,6 +203,8 @@ def _heading(line: Line, unit: Unit) -> tuple[str, str]:
     if label and (label[1].count(" ") < 6 or rank_of(label[1], unit) == 2):
         heading, rest = label[1].strip("*_ "), plain[label.end() :]
         is_heading = rank_of(heading, unit) != 1 and not re.search(r"[.!?]\s|\([^)]*\Z", heading)
+        if rest and "none" in kinds(heading):
+            is_heading = False  # "No wrong passages: a spider has eight legs."
         return (heading, rest.strip()) if is_heading else ("", "")
     statement = _STATES.match(plain[:400])
     if statement and _names(statement[1], unit) and (unit != "sentence" or plain[statement.end()] in '"“„«「*'):

@@ -265,7 +265,7 @@ def last_word(part: ReplyPart) -> Found | None:
     is_answer = token.kind in ("yes", "no") and token.label != "after" and not last.goes_on(token.end)
     if not is_answer or last.says_nothing(token.start) or any(other.kind in _DOUBTS for other in before):
         return None
-    return Found(part.vocabulary.yes_or_other(token.kind == "no"), last)
+    return Found(part.vocabulary.no(token) if token.kind == "no" else part.vocabulary.yes, last)
 
 
 def first_word(part: ReplyPart) -> Found | None:

@@ -49,7 +49,7 @@ _OF_GRAMMAR = re.compile("The|An?|In|Of|On|At|To|It|This|That|These")
 _SHORT = 400  # a longer text says more than that there is nothing
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _STOPS = " ,.;:!?،؛。，；：、！？।"
-_ENDS = tuple(".!?。！？।؟")
+_ENDS, _QUESTION = tuple(".!?。！？।؟"), tuple("?？؟")
 _MARKS = ' "“”„«»‹›‚‘’「」『』*_`'
 
 _ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
@@ -79,6 +79,9 @@ _MOST_REMARKS = 12
 _OPEN = r"[\s:\"“„«「'*`_(]*\Z"
 _RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|\b(?:not|to|with|by)){_OPEN}", re.IGNORECASE)
 _DENIED = re.compile(rf"\b(?:not|instead of|rather than|in place of){_OPEN}", re.IGNORECASE)
+_DENIED_OR_NEXT = re.compile(rf"{_DENIED.pattern}|{_ARROW}{_OPEN}", re.IGNORECASE)
+# what stands before a colon and not in the text is no string of it
+_LABEL = re.compile(r"[^:：\n]{1,60}[:：](?:\s|$)")
 _WRONG_BEFORE = re.compile(
     r"\b(?:wrong|incorrect|false|inaccurate|erroneous|untrue|error|hallucinated|unsupported)\b"
     rf"[^.\"“«]{{0,60}}?(?:\bis|\bare|:|\bhere){_OPEN}",
@@ -194,10 +197,12 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
     """Return the strings on the lines under the heading that fits best."""
     if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
         return Answer(None, "declines", abstained=True)
-    loose: list[str] = []
-    is_list = False
     # what stands in the text is no title, though it is in bold and about truth
     given_lines = [line._replace(is_title=line.is_title and not source.holds(bare(line.text))) for line in reply.lines]
+    if given_lines and given_lines[-1].text.endswith((":", "：")) and reply.is_of_prompt(given_lines[-1].text):
+        return Answer(None, "nothing behind the cue of the prompt")
+    loose: list[str] = []
+    is_list = False
     for rank, given in sections(given_lines, unit):
         own = [line for line in given if not _repeats(line, reply, source, unit)]
         if loose and rank < 0:
@@ -215,7 +220,7 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         if is_sure:
             return Answer(strings)
         is_list = len(strings) > 1 and own[0].indent >= 0
-        texts = strings[:2] or [own[0].text]
+        texts = strings[:2] or [own[0].text.partition(":")[0]]
         if unit != "replacement" and all(_says_nothing(string, unit) for string in texts):
             return Answer([])
         loose = loose or strings
@@ -238,8 +243,9 @@ def _is_running(string: str, reply: ReplyText) -> bool:
     before, _, behind = reply.plain.partition(string)
     if before and before[-1] in _MARKS.strip():
         return False
-    length = string.count(" ") + len(_SPACELESS.findall(string)) // 2
-    return length > 8 or (length > 4 and (string[-1:] + behind[:1]).strip()[:1] in _ENDS)
+    length = string.count(" ") + len(_SPACELESS.findall(string)) / 2
+    end = (string[-1:] + behind[:1]).strip()[:1]
+    return length > 8 or (length > 4 and end in _ENDS) or (length > 1 and end in _QUESTION)
 
 
 def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str], bool]:
@@ -260,6 +266,8 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
                 break
             continue
         is_held = is_held or bool(found)
+        if not found and line.indent < 0 and _LABEL.match(text):
+            continue
         if found or unit == "entity":
             strings += found or _loose_entities(text)
         elif unit == "passage" and is_item:
@@ -267,7 +275,7 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
     paragraph = next((at for at, line in enumerate(given) if at and line.gap), len(given))
     strings = _once(strings, max(2, len(strings) // 2))
     loose = bare if unit == "sentence" else _wrong_part
-    return strings or [loose(line.text) for line in given[:paragraph]], is_held
+    return strings or [loose(line.text) for line in given[:paragraph] if not _LABEL.match(line.text)], is_held
 
 
 def _gives(text: str, found: list[str], unit: Unit) -> bool:
@@ -331,6 +339,11 @@ def _set_off(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[s
         places = ((sentence, text.rfind(sentence)) for sentence in source.sentences)
         pieces += [Piece(sentence, at, at + len(sentence)) for sentence, at in places if at >= 0]
     wrong, other = _called_wrong(text, pieces)
+    if not wrong and not other:
+        # "lead, not **bismuth**": a correction hardly stands in the text
+        wrong = [
+            piece.string for piece in pieces if _DENIED_OR_NEXT.search(text[max(0, piece.start - 40) : piece.start])
+        ]
     if unit == "sentence":
         wrong, other = wrong[-1:], other[:1]
     if not wrong and not other and unit == "sentence" and source.resembles(stripped := text.strip(_MARKS)):
@@ -418,8 +431,8 @@ def _filled(given: list[Line], expected: int) -> list[str]:
         if is_marked or not line.is_prose or not bare(line.text).startswith(string)
     ]
     if len(short) == len(given) == 1 < expected:
-        divisions = (parts for parts in _divided(given[0].text) if len(parts) == expected)
-        return next(([*map(_replacement, parts)] for parts in divisions), short)
+        divisions = sorted(_divided(given[0].text), key=lambda parts: len(parts) != expected)
+        return [*map(_replacement, divisions[0])] if divisions else short
     if len(short) in (len(given), expected):
         return short
     if len(given) == 1:

@@ -146,7 +146,7 @@ class Vocabulary:
                 continue
             elif token.kind in ("no", "negate", "cannot"):
                 if token.kind == "no" and not negated and self.is_apart(sentence, token):
-                    answer = self._unless_either(sentence, Value("no", self.other(self.yes), token.end))
+                    answer = self._unless_either(sentence, Value("no", self.no(token), token.end))
                     said = self.value(sentence, token.end) if answer.kind == "no" else None
                     return said if said and said.kind in ("good", "bad") else answer
                 negated = True if token.label == "nor" else not negated
@@ -170,6 +170,11 @@ class Vocabulary:
             else:
                 return Value("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
         return fallback
+
+    def no(self, token: Token) -> str:
+        """Return the label of a no; a "none" is not decided where the question is whether a text is right."""
+        is_count = token.label == "count" and self.judges and self.yes == self.labels[0]
+        return UNDECIDED if is_count else self.other(self.yes)
 
     def whole_value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the label that the rest of a sentence is."""

@@ -195,3 +195,8 @@ def test_the_layout_of_strings_does_not_count(task: str) -> None:
             assert plain_strings(other) == plain_strings(plain), (name, layout(strings))
         read += 1
     assert read
+
+
+def test_a_reply_that_ends_with_the_cue_of_the_prompt_answers_nothing_behind_it() -> None:
+    reply = "#Question#: What is hot?\n#Answer#: 1. Fire\n2. Ice\n#Hallucinated Passages#:"
+    assert read("halueval_general_localization", reply).answer is None
