@@ -28,7 +28,7 @@ from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import combined
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.questions import NO, YES
-from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.statistics.calibration import probability_of
 from halu_tasks.solvers import asking
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
@@ -249,7 +249,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         prompt = fill(critique, {"papers": shown_papers(claim.papers), "claim": fence(claim.sentence)})
         settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": _LENGTH, "supposed": lambda: "Supported: No"}
         reply = (await asking.ask(prompt, "critic", cache=cache, **settings)).completion
-        text = (strip_reasoning(reply) or "").partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
+        text = ReplyText(reply).text.partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
@@ -282,7 +282,7 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
         reply = await asking.ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
-        text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()
+        text = ReplyText(reply.completion).text.strip().removeprefix("Feedback:").strip()
         return text, {"feedback_empty": float(not text)}
 
     return _revision("self_correction", criticize, prompts, cache)
@@ -332,10 +332,10 @@ def listed_claims(reply: str) -> tuple[list[str], int, str]:
     Returns:
         The claims, in order; the number of questions in the list; and why there are no claims, empty if there are some.
     """
-    text, reason = answer_text(reply)
-    if reason:
-        return [], 0, reason
-    text = text.strip()
+    reply = ReplyText(reply)
+    if reply.missing:
+        return [], 0, reply.missing
+    text = reply.text.strip()
     if cue := _CUE.search(text):
         text = text[cue.end() :]
     if not text.strip() or _NONE.fullmatch(text[:200]):

@@ -20,7 +20,7 @@ from halu_tasks.core.settings import Count
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.solvers import asking
 from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
 
@@ -144,4 +144,4 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
 
 def _answer(output: ModelOutput) -> str:
     """Return a reply without its reasoning; empty if the reasoning never ends or nothing follows it."""
-    return (strip_reasoning(output.completion) or "").strip()
+    return ReplyText(output.completion).text.strip()

@@ -20,7 +20,7 @@ from halu_tasks.core.settings import Count
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.solvers import asking
 from halu_tasks.text.folding import language_of
 from halu_tasks.text.sentences import sentences
@@ -129,7 +129,7 @@ def _selfcheck(
             how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
             replies = await asking.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
         # the authors' package also puts each passage on one line
-        return [" ".join((strip_reasoning(reply.completion) or "").split()) for reply in replies]
+        return [" ".join(ReplyText(reply.completion).text.split()) for reply in replies]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         subject = asking.subject_of(state, method, ("text",))

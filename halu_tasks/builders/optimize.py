@@ -43,7 +43,7 @@ from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.results.inspect_logs import samples_of, state
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.solvers.asking import ask
 
 OPTIMIZER = "optimizer"
@@ -357,7 +357,7 @@ def rewritten(reply: str, current: str) -> Answer[str]:
 
     It must have the same placeholders as the current prompt, and differ from it.
     """
-    before, closed, _ = (strip_reasoning(reply) or "").rpartition(_CLOSES)
+    before, closed, _ = ReplyText(reply).text.rpartition(_CLOSES)
     _, opened, inside = before.rpartition(_OPENS)
     if not (closed and opened):
         return Answer(None, "no <prompt>")

@@ -8,7 +8,7 @@ from typing import Any
 from halu_tasks.builders.pipeline import Fault
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.fields import values
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.verdicts import VerdictReader, own_value
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
@@ -81,7 +81,7 @@ def read_choice(reply: str, number: int) -> Answer[int]:
     that is nothing but a number.
     """
     value = own_value(reply, "{")
-    choice = value["choice"] if isinstance(value, dict) and "choice" in value else strip_reasoning(reply) or ""
+    choice = value["choice"] if isinstance(value, dict) and "choice" in value else ReplyText(reply).text
     text = str(choice)[:100].strip(" \t\r\n*\"'`.。")
     if not re.fullmatch(r"[0-9]{1,9}", text):
         return Answer(None, _unreadable(reply, "choice"))
@@ -97,7 +97,7 @@ def _strings(value: Any, fields: tuple[str, ...]) -> dict[str, str]:
 
 def _values(reply: str, opens: str) -> Iterator[Any]:
     """Yield the JSON objects or arrays of a reply after its reasoning, last one first; nested ones after all others."""
-    inside: list[Any] = [value.content for value in values(strip_reasoning(reply) or "", opens)][::-1]
+    inside: list[Any] = [value.content for value in values(ReplyText(reply).text, opens)][::-1]
     while inside:
         for value in inside:
             if isinstance(value, dict if opens == "{" else list) and _is_text(value):
@@ -117,9 +117,7 @@ def _is_text(value: Any) -> bool:
 
 def _unreadable(reply: str, expected: str) -> str:
     """Return why nothing could be read from a reply."""
-    if not reply.strip():
-        return "empty"
-    return "unclosed reasoning" if strip_reasoning(reply) is None else f"no {expected}"
+    return ReplyText(reply).missing or f"no {expected}"
 
 
 # --- verdicts -------------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.reply import ReplyText, server_message
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
@@ -388,7 +387,7 @@ class Scoring(Keys):
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         score = self.scorers[mode].score(item, text, labels)
-        abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(strip_reasoning(text) or "")
+        abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(ReplyText(text).text)
         return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: ReplyText, questions: tuple[str, ...]) -> ScoredReply:
@@ -409,7 +408,7 @@ class Scoring(Keys):
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
-        if mode == "strict" and (answer := structured_answer(reply)):
+        if mode == "strict" and (answer := structured_answer(ReplyText(reply).text)):
             return answer
         parts = self._readings(ReplyText(reply), questions) if mode == "strict" else (reply,)
         return next((text for text in parts if self.judge.questions(item, text, len(text))), reply)

@@ -27,7 +27,7 @@ from halu_tasks.scorers.gold import ExplanationGold
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.fields import structured_reply
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
-from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply, score_label
@@ -152,10 +152,10 @@ def _rouge_l() -> Any:
 
 def read_explanation(reply: str) -> Answer[str]:
     """Read the reply without its reasoning blocks; a reply that only declines to answer has no explanation."""
-    text, reason = answer_text(reply)
-    if not reason and only_declines(text):
-        return Answer(None, "declines", abstained=True)
-    return Answer(None if reason else text.strip(), reason)
+    reply = ReplyText(reply)
+    if reply.missing:
+        return Answer(None, reply.missing)
+    return Answer(None, "declines", abstained=True) if only_declines(reply.text) else Answer(reply.text.strip())
 
 
 def _measurements(matches: Matches, alpha: float, *, published: bool = False) -> dict[str, float]:
@@ -219,7 +219,7 @@ def label_of(reason: str) -> str | None:
 
 def read(reply: str) -> tuple[Answer[str], str]:
     """Return the label of a reply, and its explanation, which is the reply without reasoning and leading label."""
-    text = strip_reasoning(reply) or ""
+    text = ReplyText(reply).text
     return factual(reply), explanation_of(str(structured_reply(text).get("explanation", text)))
 
 

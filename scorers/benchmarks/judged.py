@@ -41,7 +41,7 @@ from halu_tasks.scorers.judge import (
 )
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
-from halu_tasks.scorers.reading.reasoning import answer_text, strip_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reference import FACTS as REFERENCE_FACTS
 from halu_tasks.scorers.reference import judge_error_metrics
@@ -58,13 +58,13 @@ def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
     """Return an open answer as a score keeps it: without reasoning, and shortened."""
     text = _text_of(reply)
     if not text:
-        return Answer(None, answer_text(reply)[1])
+        return Answer(None, ReplyText(reply).missing)
     reason = "the judge gave no verdict" if FAILED in (verdicts or ()) else ""
     return Answer(text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…", reason)
 
 
 def _text_of(reply: str) -> str:
-    return (strip_reasoning(reply) or "").strip()
+    return ReplyText(reply).text.strip()
 
 
 # --- open answers -----------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ _HEADING = re.compile(
 
 def summary_of(reply: str) -> str | None:
     """Extract the summary from a reply, without reasoning and heading; None if there is none."""
-    text = strip_reasoning(reply) or ""
+    text = ReplyText(reply).text
     begin = _HEADING.match(text)
     return text[begin.end() if begin else 0 :].strip() or None
 
@@ -304,7 +304,7 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
             "any": wrong > 0,
             "factor": item.gold.adjustment,
         }
-    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, answer_text(reply)[1] or "empty")
+    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, ReplyText(reply).missing or "empty")
     return ScoredReply.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 

@@ -23,8 +23,7 @@ from halu_tasks.scorers.reading.clauses import signs, stated
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.lines import BULLET, NUMBER
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.reply import ends, sentences
+from halu_tasks.scorers.reading.reply import ReplyText, ends, sentences
 from halu_tasks.scorers.reading.steps import Question
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reading.vocabulary import Vocabulary
@@ -90,9 +89,10 @@ class Checks(NamedTuple):
 
 def checks(reply: str) -> Checks:
     """Return whether each claim that a reply lists is supported."""
-    text = strip_reasoning(reply)
-    if text is None:
-        return Checks([], reason="unclosed reasoning")
+    reply = ReplyText(reply)
+    if reply.missing:
+        return Checks([], reason=reply.missing)
+    text = reply.text
     opens = "[" if -1 < text.find("[") < text.find("{") or "{" not in text else "{"
     found = [check for value in values(text, opens) for check in _of_data(value.content)]
     if any(check is not None for check in found):

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import yaml
 
 from halu_tasks.core.files import yaml_loader
-from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 _MOST = 100
 _COMMA = re.compile(r",(?=\s*[}\]])")
@@ -52,7 +51,7 @@ def structured_reply(text: str) -> dict[str, Any]:
 
 def structured_answer(text: str) -> str:
     """Return the answer of a reply that is one JSON object, if it is a string; else an empty string."""
-    answer = structured_reply(strip_reasoning(text) or "").get("answer", "")
+    answer = structured_reply(text).get("answer", "")
     return answer if isinstance(answer, str) else ""
 
 

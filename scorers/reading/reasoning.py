@@ -34,12 +34,6 @@ _LONGEST_LINE = 2_000
 _MARK = re.compile(r'(?<!\\)"')
 
 
-def answer_text(reply: str) -> tuple[str, str]:
-    """Return the answer of a reply as `strip_reasoning` does, and why there is none; one of the two is empty."""
-    text = strip_reasoning(reply)
-    return text or "", "unclosed reasoning" if text is None else "" if text.strip() else "empty"
-
-
 def strip_reasoning(reply: str) -> str | None:
     """Return the answer of a reply, without the reasoning before it and the markup around it.
 

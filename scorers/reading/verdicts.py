@@ -21,8 +21,8 @@ from typing import Any
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.fields import JsonValue, values
-from halu_tasks.scorers.reading.reasoning import strip_reasoning, unopened_reasoning
-from halu_tasks.scorers.reading.reply import ends
+from halu_tasks.scorers.reading.reasoning import unopened_reasoning
+from halu_tasks.scorers.reading.reply import ReplyText, ends
 
 NAMES = ("verdict", "judgement", "judgment", "conclusion", "判定", "结论", "裁定")
 """Names of a verdict whose question does not name it."""
@@ -89,10 +89,10 @@ class VerdictReader:
 
         If the reply states none, the value is None and `reason` says why. Time is linear in the length of the reply.
         """
-        text = strip_reasoning(reply)
-        if text is None:
-            return Answer(None, "unclosed reasoning")
-        answer = self._of_text(text)
+        reply = ReplyText(reply)
+        if reply.missing:
+            return Answer(None, reply.missing)
+        answer = self._of_text(reply.text)
         # a judge that mentions closing markup has said its verdict before that
         before = answer.value and self._of_text(unopened_reasoning(reply)).value
         return Answer(None, "contradictory verdicts") if before and before != answer.value else answer
@@ -203,7 +203,7 @@ def own_value(reply: str, opens: str) -> Any:
     Returns:
         The value; None if there is none, or if it is damaged, quoted, or one of several different values.
     """
-    text = (strip_reasoning(reply) or "").replace("\r\n", "\n").strip()
+    text = ReplyText(reply).text.replace("\r\n", "\n").strip()
     every = [*values(text, opens)]
     found = [value for value in every if not _is_reported(text, value)]
     if opens in _without(text, every) or any(value.content != found[0].content for value in found):
