@@ -129,8 +129,10 @@ def _answer(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
 
 def _is_echo(reply: ReplyText, source: Passage) -> bool:
     """Return whether lines of the prompt are all that a reply has, some of them none of the text that it is about."""
-    given = [line for line in reply.text.split("\n") if line.strip()]
-    return len(given) > 1 and not reply.own.strip() and any(line.strip(MARKUP) not in source.text for line in given)
+    given = [plain for line in reply.text.split("\n") if (plain := line.strip(MARKUP))]
+    if len(given) < 2 or given[0] not in reply.prompt:
+        return False
+    return not reply.own.strip() and any(line not in source.text for line in given)
 
 
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:

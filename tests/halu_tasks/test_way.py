@@ -39,7 +39,15 @@ def test_an_item_is_made_once_and_in_few_calls(task: str) -> None:
     assert way.calls / len(way.result) <= MOST_CALLS
 
 
-def test_the_way_of_a_reply_is_counted() -> None:
-    way = trace.traced(trace.one("refact_judgment_independent", "Final Verdict: True"))
-    assert way.result.answer == "True" and way.calls >= way.depth >= 2 and way.modules >= 2
+@pytest.mark.parametrize(
+    ("task", "reply", "calls", "depth"),
+    [
+        ("refact_judgment_independent", "Final Verdict: True", 25, 8),
+        ("cfaith_choice", "A", 25, 8),
+        ("refact_localization_entity", "1. alpha\n2. beta", 120, 12),
+    ],
+)
+def test_a_plain_reply_is_read_in_few_calls(task: str, reply: str, calls: int, depth: int) -> None:
+    way = trace.traced(trace.one(task, reply))
+    assert way.result.answer and 2 <= way.depth <= depth and way.depth <= way.calls <= calls and way.modules >= 2
     assert trace.traced(lambda: None)[1:] == (0, 0, 0)
