@@ -19,12 +19,13 @@ SPACE = " \t\r\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066
 _SIGNS = "❌✗✘✖✅✓✔☑⚠\ufe0f"
 LONGEST = 2_000  # characters of a line that are looked up; an entity or a sentence is shorter
 MOST_LINES = 1_000
-_PAIRS = ("“”", "„“", "„”", "«»", "»«", "‹›", "›‹", "‚‘", "‚’", "‘’", "「」", "『』", "《》", "＂＂", "””", "〝〞")
-ENCLOSING = frozenset((*_PAIRS, '""', "''", "``"))
+PAIRS = ("“”", "„“", "„”", "«»", "»«", "‹›", "›‹", "‚‘", "‚’", "‘’", "「」", "『』", "《》", "＂＂", "””", "〝〞")
+"""The quotation marks that open and close in pairs, of all languages."""
+ENCLOSING = frozenset((*PAIRS, '""', "''", "``"))
 """The pairs of quotation marks; of those of ASCII, some are also apostrophes and signs of inches."""
 _QUOTED = re.compile(
     r"\"(?!\s)([^\"\n]{1,2000})(?<!\s)\"|"
-    + "|".join(f"{pair[0]}([^{pair}\n]{{1,2000}}){pair[1]}" for pair in _PAIRS)
+    + "|".join(f"{pair[0]}([^{pair}\n]{{1,2000}}){pair[1]}" for pair in PAIRS)
     + r"|`([^`\n]{1,300})`|\*\*([^*\n]{1,2000})\*\*|~~([^~\n]{1,2000})~~"
     r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<(?!mask>)([^<>/\n]{1,300})>(?! ?\w)|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
 )

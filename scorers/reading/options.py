@@ -326,14 +326,20 @@ def _outside_tables(part: ReplyPart) -> Found | None:
 
 
 def _unless_listed(step: Step) -> Step:
-    """Return a step that is not taken if lines begin with different letters, which discuss or repeat the options."""
+    """Return a step that is not taken if lines begin with different letters, which discuss or repeat the options.
+
+    Beside a letter alone on its line, only others that are alone or titles do.
+    """
 
     @wraps(step)
     def unless_listed(part: ReplyPart) -> Found | None:
         heads = set[str]()
         for sentence in part.sentences:
+            is_whole = bool(part.vocabulary.whole_value(sentence))
             for token in sentence.tokens:
                 begins = sentence.starts_line and not sentence.goes_on(0, token.start)
+                if step is bare_line and begins and not is_whole and sentence.next(token.end) != "stop":
+                    continue
                 if token.kind == "label" and (
                     begins or sentence.next(token.end) in ("stop", "good", "bad", "yes", "no")
                 ):

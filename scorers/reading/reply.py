@@ -43,7 +43,9 @@ MARKUP = " \t>*_#"
 _RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
 _TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
 _LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
-_GLUED = re.compile(r"[。!?;](?=[\u3400-\u9fff])")
+# several words of the judged text, within a sentence, say nothing of it
+_QUOTATION = re.compile(r"(?<=\w )[\"“](?=(?:[^\s\"”]+ ){3})[^\"”\n]{1,500}[\"”](?=,? \w)")
+_GLUED = re.compile(r"。(?=[^\s\"'”’」』）》)\]])|[!?;](?=[\u3400-\u9fff])")
 _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
 _LONGEST_MESSAGE, _MOST_MESSAGE_LINES = 2_000, 8
@@ -272,8 +274,9 @@ def sentences(text: str) -> list[Sentence]:
         text = _DASH.sub("-", text)
         text = _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
     found: list[Sentence] = []
+    quotes = '"' in text or "“" in text
     for raw in text.split("\n"):
-        line = raw.translate(_PLAIN)
+        line = (_QUOTATION.sub(" … ", raw) if quotes else raw).translate(_PLAIN)
         if not line.strip():
             continue
         mark = _LIST_MARK.match(line)

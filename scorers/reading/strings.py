@@ -89,7 +89,11 @@ _WRONG_BEFORE = re.compile(
 )
 _RIGHT_AFTER = re.compile(
     r"[\W_]*(?:too,? )?(?:and |but )?(?:(?:this|it|which|that|these|those|they|both)(?: one| two)? )?"
-    r"(?:is|are|was|were|seems?|looks?|sounds?) (?:\w+ly )?(?:all )?(?:correct|right|accurate|true|fine|ok|okay)\b",
+    r"(?:is|are|was|were|seems?|looks?|sounds?) (?:\w+ly )?(?:all )?(?:correct|right|accurate|true|fine|ok|okay)\b"
+    # a status alone: "Paris – correct", not "Paris – correct is Rome"
+    r"|[\s\"'”*_`]*[-–—:：(✓✔✅]+\s*(?:\w+ly )?(?:correct[oea]?|right|accurate|true|fine|ok|okay|richtig|korrekt"
+    r"|juste|正确|没有错误)"
+    r"(?=[*_`]*(?:\Z|[.,;!)\]。，；]|\s\(|\s(?:in|as|because|since)\b))",
     re.IGNORECASE,
 )
 
@@ -139,7 +143,8 @@ def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
         strings = (string.rstrip(_STOPS) for string in strings)
-    return [string for string in strings if string]
+    given = [string for string in strings if string]
+    return [*dict.fromkeys(given)] if unit == "sentence" else given
 
 
 def _once(strings: list[str], half: int) -> list[str]:
@@ -200,7 +205,10 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
     if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
         return Answer(None, "declines", abstained=True)
     # what stands in the text is no title, though it is in bold and about truth
-    given_lines = [line._replace(is_title=line.is_title and not source.holds(bare(line.text))) for line in reply.lines]
+    given_lines = [
+        line._replace(is_title=False) if line.is_title and source.holds(bare(line.text)) else line
+        for line in reply.lines
+    ]
     if given_lines and given_lines[-1].text.endswith((":", "：")) and reply.is_of_prompt(given_lines[-1].text):
         return Answer(None, "nothing behind the cue of the prompt")
     loose: list[str] = []
@@ -219,6 +227,8 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         else:
             strings, is_sure = _found_on(own, source, unit)
             strings = _strings(strings, unit)
+        if is_sure and unit != "replacement" and _is_none_with_remarks(own):
+            return Answer([])
         if is_sure:
             return Answer(strings)
         is_list = len(strings) > 1 and own[0].indent >= 0
@@ -232,6 +242,13 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         return answer
     is_off_topic = source.text and unit in ("entity", "passage") and all(_is_running(string, reply) for string in loose)
     return Answer(None, "no string of the text") if is_off_topic else Answer(loose)
+
+
+def _is_none_with_remarks(given: list[Line]) -> bool:
+    """Return whether the first of several lines is a "none" alone, and no list follows."""
+    first = fold(given[0].text).strip(" .。!*_`\"'")
+    is_none = any((word.start, word.end, word.kind) == (0, len(first), "none") for word in words().scan(first))
+    return is_none and len(given) > 1 and given[0].gap < given[1].gap and all(line.indent < 0 for line in given)
 
 
 def _repeats(line: Line, reply: ReplyText, source: Passage, unit: Unit) -> bool:
@@ -260,6 +277,8 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
             rank, text = labelled(text, unit)
             if rank < 0:
                 continue
+        if line.indent >= 0 and _is_called_right(text, source):
+            continue
         found = _parts_of(text, source, unit, is_item=line.indent >= 0)
         is_item = line.indent >= 0 or _gives(text, found, unit)
         is_comment = line.is_prose and (line.gap or not given[0].is_prose) if unit == "entity" else True
@@ -278,6 +297,11 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
     strings = _once(strings, max(2, len(strings) // 2))
     loose = bare if unit == "sentence" else _wrong_part
     return strings or [loose(line.text) for line in given[:paragraph] if not _LABEL.match(line.text)], is_held
+
+
+def _is_called_right(text: str, source: Passage) -> bool:
+    held = _held(text, source)
+    return bool(held) and bool(_RIGHT_AFTER.match(text, text.find(held) + len(held)))
 
 
 def _gives(text: str, found: list[str], unit: Unit) -> bool:
@@ -449,7 +473,7 @@ def _paragraphs(given: list[Line]) -> list[list[Line]]:
 
 def _named(text: str, expected: int) -> list[str]:
     """Return the replacements that running text sets off, in bold in the text filled in or quoted in a remark."""
-    pieces = [piece for piece in quoted(text) if piece.string.lower() != "mask"]
+    pieces = [piece for piece in quoted(text) if piece.string.strip("<>").lower() != "mask"]
     pieces = [piece for piece in pieces if not _DENIED.search(text[max(0, piece.start - 40) : piece.start])]
     is_named = len(pieces) == expected and ("<mask>" not in text or "replac" in text.lower())
     return [piece.string for piece in pieces] if is_named else []

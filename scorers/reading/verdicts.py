@@ -21,6 +21,7 @@ from typing import Any
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.fields import JsonValue, values
+from halu_tasks.scorers.reading.lines import PAIRS
 from halu_tasks.scorers.reading.reasoning import unopened_reasoning
 from halu_tasks.scorers.reading.reply import ReplyText, ends
 
@@ -28,7 +29,9 @@ NAMES = ("verdict", "judgement", "judgment", "conclusion", "判定", "结论", "
 """Names of a verdict whose question does not name it."""
 _REASONS = ("reason", "critique", "reasoning", "explanation", "rationale", "理由", "原因", "依据", "说明")
 _DECORATION = " \t\r\n*_`\"'“”‘’.。!！?？"
-_QUOTATION = re.compile(r'"[^"]{0,500}"|“[^”]{0,500}”|「[^」]{0,500}」|『[^』]{0,500}』|(?m:^>.*$)')
+_QUOTATION = re.compile("|".join(f"{pair[0]}[^{pair[1]}]{{0,500}}{pair[1]}" for pair in ('""', *PAIRS)) + "|(?m:^>.*$)")
+# of which the mark that opens does not close in another language
+_OPEN_PAIRS = ("“”", "「」", "『』", "《》")
 _LEADS = re.compile(r"(?:(?:my|the|our|final|overall|so|thus|therefore|hence)[ ,:]{1,3}){1,3}", re.IGNORECASE)
 # a word of the vocabulary may also begin any other sentence, or only be asked about
 _ENDS = r"[ \t]{0,3}(?:$|[\n.,;!:|。，；：！、…()（）\[\]{}–—-]|(?:because|since|as|by|in|from)\b)"
@@ -236,7 +239,7 @@ def _introduces_own(line: str) -> bool:
 
 def _is_open(text: str) -> bool:
     """Return whether a text ends inside quotation marks."""
-    return text.count('"') % 2 == 1 or text.count("“") > text.count("”") or text.count("「") > text.count("」")
+    return text.count('"') % 2 == 1 or any(text.count(pair[0]) > text.count(pair[1]) for pair in _OPEN_PAIRS)
 
 
 def _without(text: str, found: Sequence[JsonValue]) -> str:

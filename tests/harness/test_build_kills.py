@@ -85,7 +85,7 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int, tasks: 
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_restarted_build_says_how_many_documents_are_kept(start: Any, stop: signal.Signals) -> None:
-    process, model = start(0.2)
+    process, model = start(0.5)
     run = process("whole", part_size=DOCUMENTS)
     while len(model.asked) < 80:
         time.sleep(0.02)
