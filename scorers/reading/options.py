@@ -24,6 +24,7 @@ from halu_tasks.scorers.reading.steps import (
     weak_marker,
 )
 from halu_tasks.scorers.reading.vocabulary import UNDECIDED, Value, Vocabulary
+from halu_tasks.text.folding import normalise
 
 _BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
 # a letter that is not an article; in small letters, behind "answer" or alone behind a colon
@@ -37,6 +38,7 @@ _LETTER = (
 _NAMED = re.compile(r"\bzq([a-z])\b")
 _ORDINALS = ("first", "second", "former", "latter", "third", "fourth", "1st", "2nd")
 _WORD = re.compile(r"\w")
+_OPTION = re.compile(r"(?m)^[\s(]*([A-Z])[.):：、]\s*(\S.*)$")
 # "A is wrong, while B is right" concedes nothing
 _CONTRAST = re.compile(r"\b(?:while|whereas)\s*$")
 
@@ -304,6 +306,13 @@ def called_right(part: ReplyPart) -> Found | None:
     return None
 
 
+def option_text(part: ReplyPart) -> Found | None:
+    """The text of one option and nothing else, as the prompt has it behind a letter."""
+    said = normalise(part.reply.plain)
+    letters = [letter for letter, text in _OPTION.findall(part.reply.prompt) if said and normalise(text) == said]
+    return Found(letters[0], None) if len(letters) == 1 and letters[0] in part.vocabulary.labels else None
+
+
 def _only_praises(sentence: ParsedSentence, good: Token) -> bool:
     """Return whether nothing but that the option is right, or better, and a reason follows."""
     behind = itertools.takewhile(lambda token: token.kind != "because", sentence.behind(good.end))
@@ -362,6 +371,7 @@ def _option_steps() -> Iterator[Step]:
             yield step
         if step is weak_marker:
             yield called_right
+            yield option_text
 
 
 OPTION_STEPS = tuple(_option_steps())

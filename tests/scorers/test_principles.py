@@ -200,3 +200,15 @@ def test_the_layout_of_strings_does_not_count(task: str) -> None:
 def test_a_reply_that_ends_with_the_cue_of_the_prompt_answers_nothing_behind_it() -> None:
     reply = "#Question#: What is hot?\n#Answer#: 1. Fire\n2. Ice\n#Hallucinated Passages#:"
     assert read("halueval_general_localization", reply).answer is None
+
+
+def test_the_text_of_one_option_stands_for_its_letter() -> None:
+    evaluation = build("cfaith_choice", Options(data="sample"))
+    for item in evaluation.asked:
+        options = re.findall(r"(?m)^([A-D])\. (.+)$", item.prompt)
+        assert len(options) == 4
+        for letter, text in options:
+            for reply in (text, f"**{text}**", text.rstrip("。")):
+                assert evaluation.task.score("strict", item, Reply(reply)).answer == letter, reply
+        both = "\n".join(text for _, text in options[:2])
+        assert evaluation.task.score("strict", item, Reply(both)).answer is None
