@@ -95,7 +95,7 @@ def lm_eval_samples(output: Path, task: str) -> list[dict[str, object]]:
 
 
 def figures(sample: Any) -> dict[str, float]:
-    return dict(sample.scores["halu_score"].metadata["halu_tasks"]["score"]["facts"])
+    return dict(sample.scores["halu_score"].metadata["halu_tasks"]["facts"])
 
 
 LM_EVAL = ("--metadata", '{"halu_data": "sample"}', "--limit", "2", "--gen_kwargs", "max_gen_toks=16", "--log_samples")
