@@ -344,11 +344,10 @@ def _unless_listed(step: Step) -> Step:
     def unless_listed(part: ReplyPart) -> Found | None:
         heads = set[str]()
         for sentence in part.sentences:
-            is_whole = bool(part.vocabulary.whole_value(sentence))
+            has_title = step is not bare_line or part.vocabulary.whole_value(sentence) is not None
             for token in sentence.tokens:
                 begins = sentence.starts_line and not sentence.goes_on(0, token.start)
-                if step is bare_line and begins and not is_whole and sentence.next(token.end) != "stop":
-                    continue
+                begins = begins and (has_title or sentence.next(token.end) == "stop")
                 if token.kind == "label" and (
                     begins or sentence.next(token.end) in ("stop", "good", "bad", "yes", "no")
                 ):

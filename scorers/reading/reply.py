@@ -232,7 +232,7 @@ def _error_in(value: Any) -> str:
 
 @lru_cache(maxsize=4)
 def _lines(prompt: str) -> frozenset[str]:
-    return frozenset(line.strip(" \t>*_#") for line in prompt.split("\n"))
+    return frozenset(line.strip(MARKUP) for line in prompt.split("\n"))
 
 
 def _unwrapped(text: str) -> str:

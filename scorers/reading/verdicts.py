@@ -30,7 +30,7 @@ NAMES = ("verdict", "judgement", "judgment", "conclusion", "判定", "结论", "
 _REASONS = ("reason", "critique", "reasoning", "explanation", "rationale", "理由", "原因", "依据", "说明")
 _DECORATION = " \t\r\n*_`\"'“”‘’.。!！?？"
 _QUOTATION = re.compile("|".join(f"{pair[0]}[^{pair[1]}]{{0,500}}{pair[1]}" for pair in ('""', *PAIRS)) + "|(?m:^>.*$)")
-# of which the mark that opens does not close in another language
+# pairs whose opening mark does not close a quotation in another language
 _OPEN_PAIRS = ("“”", "「」", "『』", "《》")
 _LEADS = re.compile(r"(?:(?:my|the|our|final|overall|so|thus|therefore|hence)[ ,:]{1,3}){1,3}", re.IGNORECASE)
 # a word of the vocabulary may also begin any other sentence, or only be asked about
