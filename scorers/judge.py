@@ -17,11 +17,14 @@ from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
 CONFLICT, CONSISTENT = "conflict", "consistent"
-Sense = Literal["good", "bad", "neutral"]
+Sense = Literal["good", "bad", "partial", "neutral"]
+"""What a label says of a reply: that it is right, wrong, right in part, or neither, as when it does not answer."""
 REPLY, TARGET = "reply", "target"
 """The placeholders, besides fields, of a judge's prompt in a task file."""
 FAILED = "failed"
 """The label of a question on which the judge gave no verdict."""
+JUDGE_FAILED = "judge_failed"
+"""The metric of the share of questions on which it gave none."""
 
 
 class Verdict(NamedTuple):
@@ -69,6 +72,7 @@ class JudgeSpec:
         labels: What each label says of what was judged; empty if the judge's errors cannot be corrected.
         measurement: The measurement that counts the hallucinations of a reply: one for each positive verdict, and those
             that are found without a judge.
+        measurements: Further measurements of a reply with one verdict, and the value of each by the verdict's label.
         precision: The share of the reported hallucinations that the paper takes to be real, if it says one.
     """
 
@@ -79,6 +83,7 @@ class JudgeSpec:
     coverage: str | None = None
     labels: Mapping[str, Sense] = field(default_factory=dict)
     measurement: str = ""
+    measurements: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     precision: float | None = None
 
     def text(self, question: Question) -> str:
@@ -89,6 +94,11 @@ class JudgeSpec:
     def positive(self) -> tuple[str, ...]:
         """The labels that report a hallucination."""
         return tuple(label for label, sense in self.labels.items() if sense == "bad")
+
+    @property
+    def has_neutral(self) -> bool:
+        """Whether a label says that a reply is neither right nor wrong, without which none fits one that declines."""
+        return "neutral" in self.labels.values()
 
     def __deepcopy__(self, memo: object) -> JudgeSpec:
         """Return itself: lm-eval copies task files, and a copy of the reader would differ from it."""

@@ -15,10 +15,12 @@ import numpy as np
 from halu_tasks.core.items import WORDING, Item
 from halu_tasks.core.prompting import prompt_for
 from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
+from halu_tasks.scorers.attempts import PENALTY, costing
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, excerpt, fence
 from halu_tasks.scorers.metrics import Metric, Terms, ratio
 from halu_tasks.scorers.reading.verdicts import VerdictReader
+from halu_tasks.scorers.reference import Corrected, corrected
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.jackknife import Sums
 
@@ -101,6 +103,26 @@ def read_again(score: ScoredReply) -> ScoredReply:
     right = {"correct": float(answer == score.target)} if "correct" in score.facts else {}
     outcome: Outcome = UNPARSED if answer is None else ANSWERED
     return replace(score, answer=answer, outcome=outcome, facts={**score.facts, **right})
+
+
+# --- what a wrong answer costs ----------------------------------------------------------------------------
+
+
+def penalty_of(scores: Iterable[ScoredReply]) -> float:
+    """Return what a wrong answer costs in a run, in points."""
+    return next((score.facts[PENALTY] for score in scores if PENALTY in score.facts), 1.0)
+
+
+def with_penalty(metrics: Iterable[Metric], penalty: float) -> tuple[Metric, ...]:
+    """Let a wrong answer cost `penalty` points in the metrics that count points, which then are −penalty to 1."""
+    return tuple(_costing(metric, penalty) if penalty != 1 else metric for metric in metrics)
+
+
+def _costing(metric: Metric, penalty: float) -> Metric:
+    if isinstance(metric.terms, Corrected):
+        own = corrected(costing(metric.terms.metric, penalty), metric.terms.measurement)
+        return replace(own, name=metric.name, within=metric.within, requires_option=metric.requires_option)
+    return costing(metric, penalty)
 
 
 # --- several wordings of one prompt -----------------------------------------------------------------------

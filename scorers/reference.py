@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
-from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.agreement import kappa_of_sums
 
@@ -43,6 +43,8 @@ class VerdictLabel(NamedTuple):
         value: From 0, no hallucination, to 1, a hallucination; between them if annotators disagree.
         by: Who gave it; empty if the table does not say.
         weight: 1 / the probability with which the reply was drawn.
+        labels: The share of the annotators who gave each label of the judge; empty if one did not name a label, but
+            said yes or no, which may leave open which label is right.
     """
 
     id: str
@@ -51,6 +53,7 @@ class VerdictLabel(NamedTuple):
     value: float
     by: str = ""
     weight: float = 1.0
+    labels: Mapping[str, float] = {}
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,13 @@ class ReferenceLabels:
     Attributes:
         hash: A short hash of the labels, which versions show.
         labels: The labels by item and part; several if they are of different replies.
+        name_labels: Whether all of them name labels of the judge. If some only say yes or no, what is known of single
+            labels is no random part of the replies.
     """
 
     hash: str
     labels: Mapping[tuple[str, str], tuple[VerdictLabel, ...]]
+    name_labels: bool = False
 
     @classmethod
     def of(cls, hash: str, labels: Iterable[VerdictLabel]) -> ReferenceLabels:
@@ -72,7 +78,7 @@ class ReferenceLabels:
         for label in labels:
             key = label.id, squeezed(label.claim)
             parts[key] = (*parts.get(key, ()), label)
-        return cls(hash, parts)
+        return cls(hash, parts, all(label.labels for of_part in parts.values() for label in of_part))
 
     def __len__(self) -> int:
         return sum(map(len, self.labels.values()))
@@ -99,7 +105,13 @@ FACTS = (
     *("reference", "reference_weight"),
     *(f"assumed_{rate}_{end}" for rate in ("sensitivity", "specificity") for end in ("low", "high")),
 )
-"""The measurements that `with_known_error` adds."""
+"""The measurements that `with_known_error` adds to the scores of every judged task."""
+_BETTER = "reference_"
+
+
+def reference_facts(measurements: Iterable[str]) -> set[str]:
+    """Return the names of all measurements that `with_known_error` adds, given `JudgeSpec.measurements`."""
+    return {*FACTS, *(_BETTER + measurement for measurement in measurements)}
 
 
 def with_known_error(
@@ -137,6 +149,10 @@ def with_known_error(
             share = sum(label.value for label, _ in known) / len(known)
             counts["reference"] = score.facts[judged.measurement] - positive + share * len(score.verdicts)
             counts["reference_weight"] = max(label.weight for label, _ in known)
+            if reference.name_labels:
+                said = known[0][0].labels  # a reply with further measurements has one verdict
+                for name, values in judged.measurements.items():
+                    counts[_BETTER + name] = sum(share * values[label] for label, share in said.items())
     if assumed and assumed.sensitivity and assumed.specificity:
         for name, ends in (("sensitivity", assumed.sensitivity), ("specificity", assumed.specificity)):
             counts |= {f"assumed_{name}_low": ends[0], f"assumed_{name}_high": ends[1]}
@@ -218,17 +234,32 @@ def judge_error_metrics(rate: str, measurement: str, top: float = 1.0) -> tuple[
     """
     # a more sensitive judge misses less, and a less specific one reports more that is not there
     low, high = (_assumed(rate, measurement, top, *ends) for ends in (("low", "high"), ("high", "low")))
-    return _corrected(rate, measurement, top), judge_sensitivity, judge_specificity, judge_kappa, low, high
+    judged = mean(rate, measurement, higher_is_better=False, range=(0.0, top))
+    return corrected(judged, measurement), judge_sensitivity, judge_specificity, judge_kappa, low, high
 
 
-def _corrected(rate: str, measurement: str, top: float) -> Metric:
-    def judged(columns: Columns) -> npt.NDArray[np.bool_]:
-        return _known(columns, measurement, "labels") & (columns["verdicts"] > 0)
+@dataclass(frozen=True)
+class Corrected:
+    """The terms of the prediction-powered estimate of a metric that is a mean over replies.
 
-    def terms(columns: Columns) -> Terms:
-        items, own = _known(columns, measurement, "labels"), judged(columns)
-        labelled = own & _known(columns, "reference")
-        f, y, weight = columns[measurement], columns["reference"], columns["reference_weight"]
+    Attributes:
+        metric: The metric, by the judge's verdicts.
+        measurement: The measurement that counts hallucinations (`JudgeSpec.measurement`).
+    """
+
+    metric: Metric
+    measurement: str
+
+    def judged(self, columns: Columns) -> npt.NDArray[np.bool_]:
+        """Return which replies have verdicts that labels may correct."""
+        return _known(columns, self.measurement, "labels") & (columns["verdicts"] > 0)
+
+    def __call__(self, columns: Columns) -> Terms:
+        """Return what `ppi_mean` sums up."""
+        f = np.asarray(self.metric.terms(columns), dtype=np.float64)
+        y = np.asarray(self.metric.terms(self._by_reference(columns)), dtype=np.float64)
+        items, own = _known(columns, self.measurement, "labels"), self.judged(columns)
+        labelled, weight = own & ~np.isnan(y), columns["reference_weight"]
         return (
             np.where(own, columns["labels"], 0.0),
             items,
@@ -239,21 +270,42 @@ def _corrected(rate: str, measurement: str, top: float) -> Metric:
             *(np.where(labelled, term, 0.0) for term in (weight, weight * y, weight * f, weight * y * f)),
         )
 
+    def _by_reference(self, columns: Columns) -> Columns:
+        """Return the columns with what the better labels say in the place of what the judge says."""
+
+        def read(name: str) -> npt.NDArray[Any]:
+            return columns["reference" if name == self.measurement else _BETTER + name]
+
+        return Columns(read, columns.cluster, columns.clusters)
+
+
+def corrected(metric: Metric, measurement: str, name: str = "") -> Metric:
+    """Create the estimate of a judged metric, a mean over replies, that better labels correct, `<metric>_ppi`.
+
+    Args:
+        metric: The metric by the judge's verdicts, whose measurements are in `JudgeSpec.measurement` or
+            `JudgeSpec.measurements`.
+        measurement: The measurement that counts hallucinations.
+        name: The name of the estimate, if it has another one.
+    """
+    terms, (bottom, top) = Corrected(metric, measurement), metric.range
+
     def uncut(sums: Array) -> Array:
         _, items, without_judge, judged, *others = np.moveaxis(sums, -1, 0)
-        corrected = ppi_mean(judged, np.array(others[:2]), others[2], np.array(others[3:]))
-        return ratio(np.stack([without_judge + corrected * judged, items], axis=-1))
+        mean = ppi_mean(judged, np.array(others[:2]), others[2], np.array(others[3:]))
+        return ratio(np.stack([without_judge + mean * judged, items], axis=-1))
 
     return Metric(
-        f"{rate}_ppi",
+        name or f"{metric.name}_ppi",
         terms,
-        f"{rate} corrected by the reference's labels, the prediction-powered estimate (PPI++)",
-        higher_is_better=False,
-        range=(0.0, top),
-        value=lambda sums: np.clip(uncut(sums), 0.0, top),
+        f"{metric.name} corrected by the reference's labels, the prediction-powered estimate (PPI++)",
+        higher_is_better=metric.higher_is_better,
+        range=metric.range,
+        value=lambda sums: np.clip(uncut(sums), bottom, top),
         requires_option="reference",
-        classes=lambda columns: [judged(columns) & (columns["labels"] > 0)],
-        bounds=lambda total: (0.0, top) if total[0] >= FEWEST and 0 <= float(uncut(total)) <= top else None,
+        within=metric.within,
+        classes=lambda columns: [terms.judged(columns) & (columns["labels"] > 0)],
+        bounds=lambda total: metric.range if total[0] >= FEWEST and bottom <= float(uncut(total)) <= top else None,
     )
 
 

@@ -170,6 +170,21 @@ class ScoringOptions:
         Help("a model that reads the replies whose label the rules infer or do not find; both figures are printed"),
     ] = None
     reader_base_url: Annotated[str | None, "URL", Help("the address of the reader's OpenAI-compatible server")] = None
+    penalty: Annotated[
+        float,
+        Ge(0),
+        Lt(math.inf),
+        "POINTS",
+        Help("what a wrong answer costs in `net`, where a right one earns 1"),
+    ] = 1.0
+    verdicts: Annotated[
+        str | None,
+        "FILE",
+        Help(
+            "judged tasks, halu-tasks score: recorded verdicts in the place of a judge's, rows of id, verdict and, if "
+            "needed, claim, reply and by; items without one count as judge_failed"
+        ),
+    ] = None
     reference: Annotated[
         str | None,
         "FILE",
@@ -276,6 +291,8 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         for pair in self.columns:
             if not all(pair.partition(":")[::2]):
                 raise UsageError(f"option columns: expected FIELD:COLUMN, got {pair!r}")
+        if self.verdicts is not None and self.judge is not None:
+            raise UsageError("option verdicts: recorded verdicts take the place of a judge; leave out one of the two")
         if self.judge_price is not None and self.judge_max_cost is None:
             raise UsageError("option judge_price: only has a meaning with judge_max_cost")
         _ = self.assumption

@@ -53,6 +53,7 @@ from halu_tasks.replies.warnings import UNPLACED, SameAnswer, run_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.gold import LabelGold, SpanGold
+from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
@@ -281,7 +282,11 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
             for reply in evaluation.scoring.reference_replies
         },
-        warnings=warnings + run_warnings(task, outcomes, kept, missing=missing, same=same, unplaced=unplaced),
+        warnings=[
+            *warnings,
+            *_verdict_warnings(evaluation, kept),
+            *run_warnings(task, outcomes, kept, missing=missing, same=same, unplaced=unplaced),
+        ],
         people=_people(evaluation, items, map(int, scored), beside),
         note=uncorrected_note(task, kept),
         scores=kept if keep else (),
@@ -364,6 +369,22 @@ def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> 
     have = f"predictions ({items:,} items, {epochs} epochs) are missing" if epochs > 1 else "items have no prediction"
     advice = "count as empty replies; --partial scores only the ids in the file"
     return f"{missing:,} of {items * epochs:,} {have} in {where} and {advice}"
+
+
+def _verdict_warnings(evaluation: Evaluation, scores: Sequence[ScoredReply]) -> list[str]:
+    """Warn of recorded verdicts that are on no reply, and of replies without one."""
+    if not (recorded := evaluation.recorded):
+        return []
+    labels = Counter(verdict.label == FAILED for score in scores for verdict in score.verdicts)
+    warnings = []
+    if labels[True]:
+        warnings.append(
+            f"{labels[True]:,} of {labels.total():,} questions have no recorded verdict, and count as judge_failed"
+        )
+    if (unused := len(recorded) - labels[False]) > 0:
+        why = "they are on other replies or parts, or on replies that are empty or decline"
+        warnings.append(f"{unused:,} of {len(recorded):,} recorded verdicts are not used: {why}")
+    return [f"{evaluation.task.name}: {warning}" for warning in warnings]
 
 
 def _columns(records: Sequence[Record | PeopleRecord], *, needs_ids: bool) -> Columns:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Assumption
+from halu_tasks.scorers.attempts import PENALTY
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
@@ -51,6 +52,7 @@ class ReplyScorer:
         read: What a model is asked about replies that declare no answer; None if none is asked.
         labels: Better labels of the replies, if there are any.
         assumed: What is assumed of the judge's errors, if anything.
+        penalty: What a wrong answer costs in `net`, in points.
     """
 
     task: Task
@@ -59,6 +61,7 @@ class ReplyScorer:
     read: JudgeSpec | None = None
     labels: ReferenceLabels | None = None
     assumed: Assumption | None = None
+    penalty: float = 1.0
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> ReplyScorer:
@@ -68,8 +71,9 @@ class ReplyScorer:
             DataError: The labels cannot be read, or do not fit the task.
         """
         task, options = evaluation.task, evaluation.options
-        judged = task.judged if options.judge else None
-        return cls(task, options.scoring, judged, evaluation.reader, evaluation.reference, options.assumption)
+        judged = task.judged if options.judge or options.verdicts else None
+        known = evaluation.reference, options.assumption, options.penalty
+        return cls(task, options.scoring, judged, evaluation.reader, *known)
 
     @property
     def role(self) -> Role | None:
@@ -92,9 +96,12 @@ class ReplyScorer:
         verdicts: Sequence[Verdict] | None = None
         if self.judged:
             verdicts = ()
-            if not reply.failure:
-                verdicts = yield Ask("judge", item, self.task.judged_text(self.mode, item, reply.text))
+            text = self.task.judged_text(self.mode, item, reply.text)
+            if not reply.failure and self.task.rules.is_asked_about(self.mode, text):
+                verdicts = yield Ask("judge", item, text)
         scored = self.with_known_error(self.task.score(self.mode, item, reply, verdicts))
+        if self.penalty != 1:
+            scored = replace(scored, facts={**scored.facts, PENALTY: self.penalty})
         if self.read and scored.outcome in UNSURE:
             scored = replace(scored, verdicts=(yield Ask("reader", item, reply.text)))
         return scored

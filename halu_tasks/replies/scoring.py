@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from halu_tasks.core.errors import HaluTasksError, JudgeError
+from halu_tasks.core.errors import HaluTasksError, JudgeError, UsageError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 def judge_warnings(task: Task, options: Options) -> list[str]:
     """Return the warnings of a judged task without a judge, and of models that the task's file suggests in vain."""
     warnings = []
-    if task.judged and not options.judge:
+    if task.judged and not options.judge and not options.verdicts:
         warnings.append(
             f"{task.name}: no judge was named, so {task.headline} is missing and only metrics without a judge, such as "
             f'{task.judged.unjudged}, are reported; name a judge with --metadata \'{{"halu_judge": "openai/gpt-4o"}}\' '
@@ -69,6 +69,10 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
         UsageError: An option about judges does not fit the judge or the others.
     """
     check_reference(evaluation)
+    if evaluation.options.verdicts and not evaluation.task.judged:
+        raise UsageError(f"task {evaluation.task.name} has no judge, so recorded verdicts say nothing of it")
+    if evaluation.options.verdicts and asks:
+        raise UsageError("option verdicts: recorded verdicts are on replies that exist; use halu-tasks score")
     judged = evaluation.task.judged
     for warning in judge_warnings(evaluation.task, evaluation.options):
         logger.warning(warning)
@@ -129,6 +133,8 @@ def scores_of(
     def ask(role: Role, texts: Sequence[tuple[Item, str]]) -> Sequence[Sequence[Verdict]]:
         if role == "judge":
             assert judged
+            if recorded := evaluation.recorded:
+                return [recorded.of_text(judged, *text, options.judge_max_characters) for text in texts]
             return _verdicts(options, judged, texts, f"judging {evaluation.task.name}", costs)
         assert evaluation.reader
         doing = f"reading replies to {evaluation.task.name}"

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from halu_tasks.scorers.reference import ReferenceLabels
     from halu_tasks.scorers.registry import TaskScorer
     from halu_tasks.tasks.prompts import Decoding
+    from halu_tasks.tasks.verdicts import RecordedVerdicts
 
 
 @dataclass(frozen=True)
@@ -166,9 +167,9 @@ class Evaluation:
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
         """All metrics of the task in the mode of these options, with those of several wordings."""
-        from halu_tasks.scorers.option_metrics import with_reader, with_wordings
+        from halu_tasks.scorers.option_metrics import with_penalty, with_reader, with_wordings
 
-        metrics = with_wordings(self.scoring.metrics, self.wordings)
+        metrics = with_wordings(with_penalty(self.scoring.metrics, self.options.penalty), self.wordings)
         return with_reader(metrics) if self.reader else metrics
 
     @property
@@ -204,7 +205,9 @@ class Evaluation:
         tags += ["paper"] if options.scoring == "paper" else []
         tags += options.version_tags(self.task.prompts.task_options)
         tags += ["system_in_user"] if self.system_in_user else []
+        tags += [f"penalty_{options.penalty:g}"] if options.penalty != 1 else []
         if self.task.judged:
+            tags += [f"verdicts_{self.recorded.hash}"] if self.recorded else []
             tags += [f"reference_{self.reference.hash}"] if self.reference else []
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
         if options.fewshot and self.task.data.lacks_training(options):
@@ -230,6 +233,19 @@ class Evaluation:
 
         return read_reference(self.options.reference, self.task, {item.id for item in self.stream()})
 
+    @cached_property
+    def recorded(self) -> RecordedVerdicts | None:
+        """Recorded verdicts on the replies to a judged task, if there are any.
+
+        Raises:
+            DataError: The file cannot be read, or does not fit the task.
+        """
+        if not self.task.judged or not self.options.verdicts:
+            return None
+        from halu_tasks.tasks.verdicts import read_verdicts  # imports what reads replies, which listings avoid
+
+        return read_verdicts(self.options.verdicts, self.task, {item.id for item in self.unrendered()})
+
     @property
     def version(self) -> str:
         """The task's version with the tags, as the commands of `halu-tasks` print it."""
@@ -251,6 +267,7 @@ class Evaluation:
         options = {
             name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
         }
+        options |= {"judge": self.recorded.judge} if self.recorded else {}
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,

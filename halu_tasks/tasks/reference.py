@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -42,8 +43,12 @@ def write_label_rows(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
             )
 
 
-def read_label_rows(path: Path) -> Iterator[tuple[int, Row]]:
+def read_label_rows(path: Path, needed: str = "label") -> Iterator[tuple[int, Row]]:
     """Read (number, row) of each row of a file that `write_label_rows` or someone else has written.
+
+    Args:
+        path: The file.
+        needed: The column that a table needs besides `id`.
 
     Raises:
         DataError: The file cannot be read, or lacks a needed column.
@@ -51,7 +56,7 @@ def read_label_rows(path: Path) -> Iterator[tuple[int, Row]]:
     if not path.name.lower().endswith((".csv", WORKBOOK)):
         yield from json_lines(path)
         return
-    for number, row in table_lines(path, {"id": (), "label": ()}):
+    for number, row in table_lines(path, {"id": (), needed: ()}):
         yield (
             number,
             {name: cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell for name, cell in row.items()},
@@ -80,7 +85,7 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
             for label in _labels(row, task.name, task.judged):
                 key = label.id, squeezed(label.claim), None if label.reply is None else squeezed(label.reply)
                 given = together.setdefault(key, {})
-                if given.setdefault(label.by, label).value != label.value:
+                if (before := given.setdefault(label.by, label)).value != label.value or before.labels != label.labels:
                     raise ValueError(f"a label of {label.id!r} contradicts an earlier one of the same reply")
                 if (first := next(iter(given.values()))).weight != label.weight:
                     weights = f"{first.weight:g} and {label.weight:g}"
@@ -97,11 +102,13 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
         )
     labels = [
         next(iter(given.values()))._replace(
-            value=fmean(label.value for label in given.values()), by=", ".join(filter(None, given))
+            value=fmean(label.value for label in given.values()),
+            by=", ".join(filter(None, given)),
+            labels=_mean_of_labels([label.labels for label in given.values()]),
         )
         for given in together.values()
     ]
-    content = sorted("\0".join(map(str, label)) for label in labels)
+    content = sorted("\0".join(map(str, label if label.labels else label[:-1])) for label in labels)
     return ReferenceLabels.of(short_hash("\n".join(content))[:8], labels)
 
 
@@ -127,7 +134,7 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
     weight = 1.0 if row.get("weight") in (None, "") else _number(row["weight"])
     if weight is None or not 1 <= weight < math.inf:
         raise ValueError(f"weight is {row['weight']!r}, expected 1 / the probability of being drawn, 1 or more")
-    yield VerdictLabel(id, claim, reply, _value(label, judged), str(by), weight)
+    yield VerdictLabel(id, claim, reply, _value(label, judged), str(by), weight, _named(label, judged))
 
 
 def _labels_of_details(row: Row, id: str, by: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
@@ -140,7 +147,8 @@ def _labels_of_details(row: Row, id: str, by: str, judged: JudgeSpec) -> Iterato
         if not isinstance(about, str) or label is None:
             raise ValueError(f"expected objects with 'about' and 'label' in 'verdicts', got {verdict!r}")
         if label != FAILED:
-            yield VerdictLabel(id, about, "\n".join(parts) if answer else None, _value(label, judged), by)
+            reply = "\n".join(parts) if answer else None
+            yield VerdictLabel(id, about, reply, _value(label, judged), by, labels=_named(label, judged))
 
 
 def _value(label: Any, judged: JudgeSpec) -> float:
@@ -150,6 +158,27 @@ def _value(label: Any, judged: JudgeSpec) -> float:
     if value is None or not 0 <= value <= 1:
         raise ValueError(f"label is {label!r}, expected yes or no, {' or '.join(judged.read.labels)}, or 0 to 1")
     return value
+
+
+def _named(label: Any, judged: JudgeSpec) -> Mapping[str, float]:
+    """Return the label of the judge that a cell names, if what is known of it says more than that it is bad or not."""
+    if not judged.measurements:
+        return {}
+    names = {name.casefold(): name for name in judged.read.labels}
+    if name := names.get(str(label).strip().casefold()):
+        return {name: 1.0}
+    others = [name for name in judged.read.labels if name not in judged.positive]
+    if len(judged.positive) > 1 or len(others) > 1:
+        return {}
+    value = _value(label, judged)
+    return {judged.positive[0]: value, others[0]: 1 - value}
+
+
+def _mean_of_labels(labels: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
+    """Return the share of each label; empty if an annotator named none."""
+    if not all(labels):
+        return {}
+    return {name: fmean(of_one.get(name, 0.0) for of_one in labels) for name in sorted({*chain(*labels)})}
 
 
 def _number(value: Any) -> float | None:

@@ -18,7 +18,7 @@ from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import CLASS, in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
-from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
+from halu_tasks.scorers.judge import FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
@@ -49,7 +49,7 @@ _USUAL: Mapping[str, tuple[Any, str]] = {
     "claims": ("checked_claims", "acc"),
     "spans": ({"name": "iou", "returns": "passages"}, "iou"),
     "strings": ("exact_match", "em"),
-    "judged_text": ("judged", "bad_rate"),
+    "judged_text": ("judged", "net"),
 }
 """The scorer of an answer of each kind, and the headline, unless the file names others."""
 _ALONE = re.compile(r"\{\{\s*\w+\s*\}\}")
@@ -256,6 +256,12 @@ class Scoring(Keys):
             scorer = make_scorer(load_object(spec), arguments, usual)
         except Exception as error:  # what a user's function raises is a fault of the file that names it
             raise KeyFault("scorer", f"{mode}: {str(error) or type(error).__name__}") from None
+        if isinstance(scorer, TaskScorer) and "correct" in scorer.facts:
+            from halu_tasks.scorers.attempts import LabelAttempts, attempt_metrics  # imports numpy, as above
+
+            taken = {metric.name for metric in scorer.metrics}
+            attempts = (metric for metric in attempt_metrics(LabelAttempts()) if metric.name not in taken)
+            scorer = replace(scorer, metrics=(*scorer.metrics, *attempts))
         if not isinstance(scorer, TaskScorer):
             reason = f"{mode}: expected a function that returns a TaskScorer, got {type(scorer).__name__}"
             raise KeyFault("scorer", reason)
@@ -316,26 +322,36 @@ class Scoring(Keys):
 
     def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
-        from halu_tasks.scorers.metrics import outcome_shares, share_of  # imports numpy, which listings avoid
+        from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET  # imports numpy, which listings avoid
+        from halu_tasks.scorers.metrics import outcome_shares, share_of
 
         metrics = {metric.name: metric for metric in scorer.metrics}
+        named = {entry.name for entry in entries}
         listed: list[Metric] = []
         splits: list[Metric] = []
-        for entry in sorted(entries, key=lambda entry: entry.headline != mode):
+        always = (*((ATTEMPTED, ACC_ATTEMPTED, NET) if mode == "strict" else ()), JUDGE_FAILED)
+        implied = [MetricKeys(metric=name) for name in always if name not in named]
+        for entry in (*sorted(entries, key=lambda entry: entry.headline != mode), *implied):
             base = metrics.get(entry.of or entry.name)
             if base is None:
                 continue  # one of the modes may lack a metric
-            metric = replace(base, name=entry.name)
-            listed.append(metric)
-            part = replace(metric, requires_option=entry.split_requires or metric.requires_option)
-            splits += [part.only(tag, value, f"{entry.name}_{value}") for tag in entry.by for value in self.tags[tag]]
-        if not listed:
+            # labels of people correct whatever they can, listed or not
+            better = metrics.get(f"{base.name}_ppi")
+            for one in (base, *([better] if better and better.name not in named else [])):
+                metric = replace(one, name=entry.name + one.name.removeprefix(base.name))
+                listed.append(metric)
+                needed = (entry.split_requires if one is base else None) or metric.requires_option
+                part, values = replace(metric, requires_option=needed), ((tag, self.tags[tag]) for tag in entry.by)
+                splits += [part.only(tag, value, f"{metric.name}_{value}") for tag, own in values for value in own]
+        if not listed or listed[0].name not in named:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:
             raise KeyFault("scorer", f"{mode}: the scorer lacks the metric 'unparsed' (scorers.metrics.share_unparsed)")
         shares = [metrics[UNPARSED]]
         if mode == "strict":
             shares += outcome_shares(of_labels=isinstance(self.answer, Label))
+            if self.judge and self.judge.has_neutral:  # of which the share of that label says it
+                shares = [share for share in shares if share.name != ABSTAINED]
         else:
             shares += [share_of(REQUEST_FAILED)]
         names = {metric.name for metric in listed}
@@ -370,7 +386,8 @@ class Scoring(Keys):
         text = ReplyText(reply.text, f"{item.system}\n{item.prompt}" if item.prompt else "")
         # in `paper` the authors read what servers write in the place of a reply
         if failure := reply.failure or (server_message(text) if mode == "strict" else ""):
-            score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), failure)
+            asked = None if verdicts is None else ()
+            score = mark_failed(self.score(mode, item, Reply(""), asked, questions), failure)
             return replace(score, blank=False)
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, text, questions), verdicts)
@@ -385,10 +402,17 @@ class Scoring(Keys):
         return replace(score, outcome=outcome, scoring=mode, blank=not reply.text.strip())
 
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
+        assert self.judge
+        declines = not self.is_asked_about(mode, text)
+        if declines and verdicts:
+            verdicts = ()
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         score = self.scorers[mode].score(item, text, labels)
-        abstains = mode == "strict" and score.outcome == ANSWERED and only_declines(ReplyText(text).text)
-        return replace(score, outcome=ABSTAINED if abstains else score.outcome, verdicts=verdicts or ())
+        if mode == "strict" and score.outcome == ANSWERED:
+            if labels and self.judge.has_neutral:
+                declines = self.judge.labels.get(labels[0]) == "neutral"
+            score = replace(score, outcome=ABSTAINED if declines else ANSWERED)
+        return replace(score, verdicts=verdicts or ())
 
     def _read_score(self, mode: str, item: Item, reply: ReplyText, questions: tuple[str, ...]) -> ScoredReply:
         read = self.scorers[mode].score
@@ -404,6 +428,11 @@ class Scoring(Keys):
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
         assert self.read
         return _first_read(map(self.read, self._readings(ReplyText(reply), questions)))
+
+    def is_asked_about(self, mode: str, text: str) -> bool:
+        """Whether a judge is asked about a text: not in `strict` about one that declines, which no label fits."""
+        assert self.judge
+        return mode != "strict" or self.judge.has_neutral or not only_declines(ReplyText(text).text)
 
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""

@@ -325,9 +325,10 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers.option_metrics import with_reader, with_wordings, wordings_of
+        from halu_tasks.scorers.option_metrics import penalty_of, with_penalty, with_reader, with_wordings, wordings_of
 
-        metrics = with_wordings(self.scoring[mode].metrics, wordings_of(scores))
+        metrics = with_penalty(self.scoring[mode].metrics, penalty_of(scores))
+        metrics = with_wordings(metrics, wordings_of(scores))
         is_read = self.rules.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
         return with_reader(metrics) if is_read else metrics
 

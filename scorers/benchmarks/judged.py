@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,8 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import JinjaText, fill, placeholders, prompt_for
 from halu_tasks.scorers.answer import UNPARSED, Answer
-from halu_tasks.scorers.benchmarks.labels import ACC, RATE
+from halu_tasks.scorers.attempts import JudgedAttempts, attempt_metrics
+from halu_tasks.scorers.benchmarks.labels import RATE
 from halu_tasks.scorers.citations import Cited, cited, references
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.gold import AnswerGold, Paper, SummaryGold
@@ -43,8 +44,7 @@ from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.verdicts import VerdictReader
-from halu_tasks.scorers.reference import FACTS as REFERENCE_FACTS
-from halu_tasks.scorers.reference import judge_error_metrics
+from halu_tasks.scorers.reference import corrected, judge_error_metrics, reference_facts
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.text.folding import slug
@@ -88,29 +88,15 @@ OPEN_ANSWER = JudgeSpec(
     unjudged="closer_to_correct",
     labels={CONFLICT: "bad", CONSISTENT: "good"},
     measurement="hallucinated",
+    measurements={"good": {CONFLICT: 0.0, CONSISTENT: 1.0}},
 )
 
 
-def score_open(item: Item[AnswerGold], reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
-    """Score an open answer by the judge's verdict.
-
-    A reply without an answer (blank, or with a reasoning block that is never closed) is unparsed; if there is a judge,
-    it counts as hallucinated.
-
-    Args:
-        item: The item.
-        reply: The reply.
-        verdicts: The judge's verdict, `conflict`, `consistent` or `failed`; None if no judge was asked, in which case
-            the score has no measurement `hallucinated`.
-    """
-    text = _text_of(reply)
-    to_correct, to_hallucinated = (fuzz.ratio(text, own) for own in (item.gold.correct_answer, item.gold.halu_answer))
-    measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
-    if verdicts is not None:
-        measurements["judge_failed"] = float(FAILED in verdicts)
-        if FAILED not in verdicts:
-            measurements["hallucinated"] = float(not text or CONFLICT in verdicts)
-    return ScoredReply.of(item, _open_answer(reply, verdicts), measurements)
+def _sense(labels: Mapping[str, Sense], verdicts: Sequence[str], without_verdict: Sense | None) -> Sense | None:
+    """Return what a reply counts as; None if the judge failed, and the protocol does not say."""
+    if verdicts and FAILED not in verdicts:
+        return labels[verdicts[0]]
+    return without_verdict or (None if verdicts else "neutral")
 
 
 _BY_JUDGE: dict[str, Any] = {"requires_option": "judge"}
@@ -118,26 +104,50 @@ _FAILED = "share of replies on which the judge gave no verdict"
 _FAILURES = mean("judge_failed", "judge_failed", _FAILED, higher_is_better=False, **_BY_JUDGE)
 
 
-def open_scorer() -> TaskScorer:
+def open_scorer(without_verdict: Sense | None = None) -> TaskScorer:
     """Score an open answer that a judge compares with the correct one.
 
+    A reply without an answer (blank, or with a reasoning block that is never closed) is unparsed, and neither right nor
+    hallucinated, as is one that declines. Without a judge, only `closer_to_correct` is known.
+
+    Args:
+        without_verdict: What a reply without a verdict counts as, if the protocol says so.
+
     Returns:
-        A scorer with the metrics `hallucination_rate`, `acc` (1 minus the rate), `judge_failed` and those of
+        A scorer with the metrics `hallucination_rate`, `acc`, `judge_failed`, those of `attempt_metrics` and those of
         `judge_error_metrics`, for which a judge is needed, and `closer_to_correct`; all are shares from 0 to 1, except
-        for `judge_kappa`. A reply on which the judge gave no verdict counts in neither `hallucination_rate` nor `acc`.
+        for `judge_kappa` and `net`. A reply on which the judge gave no verdict counts only in `judge_failed`.
     """
-    conflicts = "conflict with the correct answer"
+
+    def score(item: Item[AnswerGold], reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
+        text, known = _text_of(reply), (item.gold.correct_answer, item.gold.halu_answer)
+        to_correct, to_hallucinated = (fuzz.ratio(text, own) for own in known)
+        measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
+        if verdicts is not None:
+            measurements["judge_failed"] = float(FAILED in verdicts)
+            if sense := _sense(OPEN_ANSWER.labels, verdicts, without_verdict):
+                measurements |= {"hallucinated": float(sense == "bad"), "good": float(sense == "good")}
+        return ScoredReply.of(item, _open_answer(reply, verdicts), measurements)
+
+    conflict = "conflict with the correct answer"
     closer = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
+    acc = mean("acc", "good", f"share of replies that do not {conflict}, by the judge", **_BY_JUDGE)
+    attempted, acc_attempted, net = attempt_metrics(JudgedAttempts(bad="hallucinated"), "judge")
     metrics = (
-        replace(RATE, about=f"share of replies that {conflicts}, by the judge"),
-        replace(ACC, about=f"share of replies that do not {conflicts}, 1 - hallucination_rate", **_BY_JUDGE),
+        replace(RATE, about=f"share of replies that {conflict}, by the judge"),
+        acc,
+        attempted,
+        acc_attempted,
+        net,
         _FAILURES,
+        *(corrected(each, "hallucinated") for each in (acc, attempted, net)),
         *judge_error_metrics("hallucination_rate", "hallucinated"),
         mean("closer_to_correct", "closer_to_correct", closer),
         share_unparsed(),
     )
-    facts = {"closer_to_correct", "judge_failed", "hallucinated", *REFERENCE_FACTS}
-    return TaskScorer(score_open, metrics, facts, gold=AnswerGold)
+    further = ("good", "partial")
+    facts = {"closer_to_correct", "judge_failed", "hallucinated", *further, *reference_facts(further)}
+    return TaskScorer(score, metrics, facts, gold=AnswerGold)
 
 
 # --- what a task file asks ---------------------------------------------------------------------------------
@@ -167,48 +177,78 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     on_own_lines = _PLACEHOLDER.sub(r"\n\1\n", prompt).strip()
     asked = JinjaText(f"{on_own_lines}\n\n{{% raw %}}{form}{{% endraw %}}")
     reader = VerdictReader({label: label for label in labels})
-    return JudgeSpec(asked, questions, reader, unjudged=UNPARSED, labels=labels, measurement="bad")
+    return JudgeSpec(
+        asked,
+        questions,
+        reader,
+        unjudged=UNPARSED,
+        labels=labels,
+        measurement="bad",
+        measurements={
+            **{sense: {label: float(labels[label] == sense) for label in labels} for sense in ("good", "partial")},
+            **{share: {label: float(label == own) for label in labels} for own, share in _shares(labels).items()},
+        },
+    )
 
 
-def judged_scorer(labels: Mapping[str, Sense]) -> TaskScorer:
+def _shares(labels: Iterable[str]) -> dict[str, str]:
+    """Return the name of the share of each label."""
+    return {label: f"share_{slug(label)}" for label in labels}
+
+
+def judged_scorer(labels: Mapping[str, Sense], without_verdict: Sense | None = None) -> TaskScorer:
     """Score a reply by the label that a judge gives it.
 
-    A reply without text is unparsed; if there is a judge, it counts as bad.
+    A reply without text, or one that declines where no label is neutral, is neither good nor bad.
 
     Args:
-        labels: The labels of the judge, and whether each is good, bad or neutral.
+        labels: The labels of the judge, and whether each is good, bad, partial or neutral.
+        without_verdict: What a reply without a verdict counts as, if the protocol says so.
 
     Returns:
-        A scorer with the metrics `bad_rate`, `acc` (the share with a good label), `share_LABEL` of each label,
-        `judge_failed` and those of `judge_error_metrics`, for all of which a judge is needed; all are shares from 0 to
-        1, except for `judge_kappa`. A reply on which the judge gave no verdict counts only in `judge_failed`.
+        A scorer with the metrics `net`, `bad_rate`, `acc` (the share with a good label), `attempted`, `acc_attempted`,
+        `share_LABEL` of each label, `judge_failed`, what labels of people correct, and `judge_error_metrics`, for all
+        of which a judge is needed; all are shares from 0 to 1, except for `judge_kappa` and `net`. The shares of
+        labels are of all replies, so that with those of other outcomes they add up to 1; in all others, a reply on
+        which the judge gave no verdict does not count.
     """
-    shares = {label: f"share_{slug(label)}" for label in labels}
-    better: Mapping[str, bool] = {"good": True, "bad": False}
+    shares = _shares(labels)
+    better: Mapping[Sense, bool] = {"good": True, "bad": False}
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
         measurements = {}
         if verdicts is not None:
             measurements["judge_failed"] = float(FAILED in verdicts)
-            if FAILED not in verdicts:
-                senses = {labels[verdict] for verdict in verdicts} or {"bad"}
-                measurements |= {sense: float(sense in senses) for sense in better}
-                measurements |= {share: float(label in verdicts) for label, share in shares.items()}
+            measurements |= {share: float(label in verdicts) for label, share in shares.items()}
+            if sense := _sense(labels, verdicts, without_verdict):
+                measurements |= {each: float(each == sense) for each in _MEASURED}
         return ScoredReply.of(item, _open_answer(reply, verdicts), measurements)
 
     def share_of_label(label: str, name: str) -> Metric:
         about = f"share of replies with the label {label}"
         return mean(name, name, about, higher_is_better=better.get(labels[label]), **_BY_JUDGE)
 
+    attempted, acc_attempted, net = attempt_metrics(JudgedAttempts(), "judge")
+    acc = mean("acc", "good", "share of replies with a good label, by the judge", **_BY_JUDGE)
+    of_labels = [share_of_label(*share) for share in shares.items()]
     metrics = (
+        net,
         mean("bad_rate", "bad", "share of replies with a bad label, by the judge", higher_is_better=False),
-        mean("acc", "good", "share of replies with a good label, by the judge", **_BY_JUDGE),
-        *(share_of_label(*share) for share in shares.items()),
+        acc,
+        attempted,
+        acc_attempted,
+        *of_labels,
         _FAILURES,
+        *(corrected(each, "bad") for each in (net, acc, attempted, *of_labels)),
         *judge_error_metrics("bad_rate", "bad"),
         share_unparsed(),
     )
-    return TaskScorer(score, metrics, {"judge_failed", *better, *shares.values(), *REFERENCE_FACTS})
+    further = ("good", "partial", *shares.values())
+    facts = {"judge_failed", "bad", *further, *reference_facts(further)}
+    return TaskScorer(score, metrics, facts)
+
+
+_MEASURED: tuple[Sense, ...] = ("good", "bad", "partial")
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------
@@ -378,4 +418,4 @@ def fave_scorer() -> TaskScorer:
         _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
         share_unparsed(),
     )
-    return TaskScorer(score_summary, metrics, {*_COUNTS, *REFERENCE_FACTS}, gold=SummaryGold)
+    return TaskScorer(score_summary, metrics, {*_COUNTS, *reference_facts(())}, gold=SummaryGold)

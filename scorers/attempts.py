@@ -1,0 +1,109 @@
+"""Attempts: a reply is right or wrong, or does not attempt an answer, which earns and costs nothing.
+
+SimpleQA (Wei et al. 2024, section 2.3) reports the share of right answers among those attempted; AA-Omniscience
+(Jackson et al. 2025) gives one point for a right answer and takes one for a wrong one, so that neither silence nor
+guessing wins.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from halu_tasks.scorers.classification import NO_LABEL
+from halu_tasks.scorers.columns import Column, Columns
+from halu_tasks.scorers.metrics import Metric
+
+ATTEMPTED, ACC_ATTEMPTED, NET = "attempted", "acc_attempted", "net"
+PENALTY = "penalty"
+"""The fact that says what a wrong answer costs, where it is not one point."""
+
+
+@dataclass(frozen=True)
+class LabelAttempts:
+    """Attempts at a label: a reply attempts one if an answer is read from it."""
+
+    def right(self, columns: Columns) -> Column:
+        """Return 1 for each right answer, otherwise 0."""
+        return np.asarray(columns["correct"])
+
+    def wrong(self, columns: Columns) -> Column:
+        """Return 1 for each wrong answer, otherwise 0."""
+        return self.attempted(columns) - self.right(columns)
+
+    def attempted(self, columns: Columns) -> Column:
+        """Return 1 for each reply with an answer, otherwise 0."""
+        return np.where(np.isnan(columns["correct"]), np.nan, columns["answer"] != NO_LABEL)
+
+
+@dataclass(frozen=True)
+class JudgedAttempts:
+    """Attempts by a judge's labels, each of which is good, bad, partial or neutral; the last one is no attempt.
+
+    Attributes:
+        good: The measurement of replies with a good label.
+        bad: That of replies with a bad one.
+    """
+
+    good: str = "good"
+    bad: str = "bad"
+
+    def right(self, columns: Columns) -> Column:
+        """Return 1 for each reply with a good label, otherwise 0; NaN if the judge failed."""
+        return np.asarray(columns[self.good])
+
+    def wrong(self, columns: Columns) -> Column:
+        """Return 1 for each reply with a bad label, otherwise 0; NaN if the judge failed."""
+        return np.asarray(columns[self.bad])
+
+    def attempted(self, columns: Columns) -> Column:
+        """Return 1 for each reply with a label that is not neutral, otherwise 0; NaN if the judge failed."""
+        return np.asarray(columns[self.good] + columns[self.bad] + np.nan_to_num(columns["partial"]))
+
+
+Attempts = LabelAttempts | JudgedAttempts
+
+
+@dataclass(frozen=True)
+class NetPoints:
+    """The points of each reply: 1 if it is right, minus the penalty if it is wrong, otherwise 0."""
+
+    of: Attempts
+    penalty: float = 1.0
+
+    def __call__(self, columns: Columns) -> Column:
+        """Return the points, shape (N,)."""
+        return np.asarray(self.of.right(columns) - self.penalty * self.of.wrong(columns))
+
+
+def attempt_metrics(of: Attempts, requires_option: str | None = None) -> tuple[Metric, ...]:
+    """Create `attempted`, `acc_attempted` (both 0 to 1) and `net` (−1 to 1).
+
+    Args:
+        of: What is right, wrong and attempted.
+        requires_option: The option without which they are undefined, if any.
+    """
+
+    def of_attempted(columns: Columns) -> tuple[Column, Column]:
+        attempted = of.attempted(columns)
+        return np.where(np.isnan(attempted), 0.0, of.right(columns)), np.nan_to_num(attempted)
+
+    metrics = (
+        Metric(ATTEMPTED, of.attempted, "share of replies that attempt an answer, right or wrong", None),
+        Metric(ACC_ATTEMPTED, of_attempted, "share of the attempted answers that are right"),
+        _with_points(Metric(NET, of.right), NetPoints(of)),
+    )
+    return tuple(replace(metric, requires_option=requires_option) for metric in metrics)
+
+
+def costing(metric: Metric, penalty: float) -> Metric:
+    """Return a metric of points, in which a wrong answer costs `penalty`; any other metric is returned as it is."""
+    terms = metric.terms
+    return _with_points(metric, replace(terms, penalty=penalty)) if isinstance(terms, NetPoints) else metric
+
+
+def _with_points(metric: Metric, points: NetPoints) -> Metric:
+    cost = f"{points.penalty:g}"
+    about = f"mean points: 1 for a right answer, −{cost} for a wrong one, 0 for none"
+    return replace(metric, terms=points, about=about, range=(-points.penalty, 1.0))
