@@ -87,6 +87,7 @@ def reply_warnings(
         For each warning, how many replies there are, and what they are and what to do.
     """
     total, stops = sum(outcomes.values()), stops or {}
+    worth = "earn nothing" if task and task.judged and task.judged.labels else "count as wrong"
     warnings = []
     most: Mapping[Outcome, float] = {EMPTY: MOST_EMPTY, UNPARSED: MOST_UNPARSED, INFERRED: MOST_INFERRED}
     for outcome, threshold in most.items():
@@ -100,9 +101,9 @@ def reply_warnings(
             meaning, known = "declare no answer; theirs is inferred from what they say, which is less certain: ", []
             meaning += "look at some of them (docs/reading.md)"
         elif outcome == EMPTY:
-            meaning = f"are empty and count as wrong; {_advice_on_empty(how, cut, count)}"
+            meaning = f"are empty and {worth}; {_advice_on_empty(how, cut, count)}"
         else:
-            meaning = f"contain no readable answer ({UNPARSED}) and count as wrong; look at the replies"
+            meaning = f"contain no readable answer ({UNPARSED}) and {worth}; look at the replies"
             meaning = "; ".join([meaning, *_advice_on_unparsed(how, task, cut, count, ended)])
         warnings.append((_share(count, total + missing, "replies", known), meaning))
     if unplaced > MOST_UNPLACED * total:

@@ -92,11 +92,13 @@ OPEN_ANSWER = JudgeSpec(
 )
 
 
-def _sense(labels: Mapping[str, Sense], verdicts: Sequence[str], without_verdict: Sense | None) -> Sense | None:
-    """Return what a reply counts as; None if the judge failed, and the protocol does not say."""
-    if verdicts and FAILED not in verdicts:
-        return labels[verdicts[0]]
-    return without_verdict or (None if verdicts else "neutral")
+def _sense(
+    labels: Mapping[str, Sense], verdicts: Sequence[str], without_verdict: Sense | None, empty: Sense
+) -> Sense | None:
+    """Return what a reply counts as by the verdict on it, if there was a question; None if it does not count."""
+    if not verdicts:
+        return empty
+    return without_verdict if FAILED in verdicts else labels[verdicts[0]]
 
 
 _BY_JUDGE: dict[str, Any] = {"requires_option": "judge"}
@@ -104,14 +106,15 @@ _FAILED = "share of replies on which the judge gave no verdict"
 _FAILURES = mean("judge_failed", "judge_failed", _FAILED, higher_is_better=False, **_BY_JUDGE)
 
 
-def open_scorer(without_verdict: Sense | None = None) -> TaskScorer:
+def open_scorer(without_verdict: Sense | None = None, empty: Sense = "neutral") -> TaskScorer:
     """Score an open answer that a judge compares with the correct one.
 
     A reply without an answer (blank, or with a reasoning block that is never closed) is unparsed, and neither right nor
     hallucinated, as is one that declines. Without a judge, only `closer_to_correct` is known.
 
     Args:
-        without_verdict: What a reply without a verdict counts as, if the protocol says so.
+        without_verdict: What a reply counts as on which the judge gave no verdict; by default, it does not count.
+        empty: What a reply counts as about which a judge is not asked, because it has no text or declines.
 
     Returns:
         A scorer with the metrics `hallucination_rate`, `acc`, `judge_failed`, those of `attempt_metrics` and those of
@@ -125,7 +128,7 @@ def open_scorer(without_verdict: Sense | None = None) -> TaskScorer:
         measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
         if verdicts is not None:
             measurements["judge_failed"] = float(FAILED in verdicts)
-            if sense := _sense(OPEN_ANSWER.labels, verdicts, without_verdict):
+            if sense := _sense(OPEN_ANSWER.labels, verdicts, without_verdict, empty):
                 measurements |= {"hallucinated": float(sense == "bad"), "good": float(sense == "good")}
         return ScoredReply.of(item, _open_answer(reply, verdicts), measurements)
 
@@ -196,14 +199,17 @@ def _shares(labels: Iterable[str]) -> dict[str, str]:
     return {label: f"share_{slug(label)}" for label in labels}
 
 
-def judged_scorer(labels: Mapping[str, Sense], without_verdict: Sense | None = None) -> TaskScorer:
+def judged_scorer(
+    labels: Mapping[str, Sense], without_verdict: Sense | None = None, empty: Sense = "neutral"
+) -> TaskScorer:
     """Score a reply by the label that a judge gives it.
 
     A reply without text, or one that declines where no label is neutral, is neither good nor bad.
 
     Args:
         labels: The labels of the judge, and whether each is good, bad, partial or neutral.
-        without_verdict: What a reply without a verdict counts as, if the protocol says so.
+        without_verdict: What a reply counts as on which the judge gave no verdict; by default, it does not count.
+        empty: What a reply counts as about which a judge is not asked, because it has no text or declines.
 
     Returns:
         A scorer with the metrics `net`, `bad_rate`, `acc` (the share with a good label), `attempted`, `acc_attempted`,
@@ -220,7 +226,7 @@ def judged_scorer(labels: Mapping[str, Sense], without_verdict: Sense | None = N
         if verdicts is not None:
             measurements["judge_failed"] = float(FAILED in verdicts)
             measurements |= {share: float(label in verdicts) for label, share in shares.items()}
-            if sense := _sense(labels, verdicts, without_verdict):
+            if sense := _sense(labels, verdicts, without_verdict, empty):
                 measurements |= {each: float(each == sense) for each in _MEASURED}
         return ScoredReply.of(item, _open_answer(reply, verdicts), measurements)
 

@@ -59,7 +59,7 @@ def write_replies(path: Path, outputs: Sequence[str], **more: Any) -> Path:
 
 def third_right() -> list[str]:
     """Replies to all items, every third of them right."""
-    return [item.target if n % 3 == 0 else f"不知道{n}" for n, item in enumerate(ITEMS)]
+    return [item.target if n % 3 == 0 else f"在火星上{n}" for n, item in enumerate(ITEMS)]
 
 
 def figures(log: Any) -> dict[str, float]:

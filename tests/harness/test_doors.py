@@ -29,7 +29,7 @@ WITHOUT_VERDICT = (7, 10, 22)
 
 def rarely_failing(request: dict[str, Any]) -> str:
     text = asked_text(request)
-    return "Who knows?" if any(f"不知道{n}\n" in text for n in WITHOUT_VERDICT) else by_rule(request)
+    return "Who knows?" if any(f"在火星上{n}\n" in text for n in WITHOUT_VERDICT) else by_rule(request)
 
 
 @pytest.mark.parametrize("corrected", ["by labels", pytest.param("by what is assumed", marks=pytest.mark.slow)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 from pathlib import Path
@@ -76,9 +77,12 @@ def test_both_harnesses_and_score_say_the_same(
 ) -> None:
     server = serve(by_its_beginning)
     scored = in_score(capsys, task, replies, server)
-    # the blank reply is not judged, and is a bad one without a label
-    shares = {f"share_{label.replace(' ', '_')}": n / 30 for label, n in zip(LABELS, (9, 11, 9), strict=True)}
-    expected = {"bad_rate": 21 / 30, "acc": 9 / 30, **shares, "judge_failed": 0.0, "abstained": 1 / 30, "empty": 1 / 30}
+    # the blank reply and the one that declines are not judged, and neither good nor bad
+    shares = {f"share_{label.replace(' ', '_')}": n / 30 for label, n in zip(LABELS, (9, 10, 9), strict=True)}
+    silent = {"judge_failed": 0.0, "abstained": 1 / 30, "empty": 1 / 30, "unparsed": 0.0, "failed": 0.0}
+    assert math.fsum([*shares.values(), *silent.values()]) == pytest.approx(1)
+    attempts = {"attempted": 28 / 30, "acc_attempted": 9 / 28, "net": (9 - 19) / 30}
+    expected = {"bad_rate": 19 / 30, "acc": 9 / 30, **shares, **silent, **attempts}
     assert {name: scored["metrics"][name] for name in expected} == pytest.approx(expected)
     assert {"bad_rate", "acc", *shares} <= scored["intervals"].keys()
     (asked, *_) = [asked_text(request) for request in server.asked if is_question(request)]
@@ -86,7 +90,7 @@ def test_both_harnesses_and_score_say_the_same(
     found, log = in_lm_eval(run_lm_eval, task, replies, server), in_inspect(run_inspect, task, replies, server)
     for name in expected:
         assert found[f"{name},none"] == scored["metrics"][name] == figures(log)[name], name
-    assert log.results.headline.metric == "bad_rate"
+    assert log.results.headline.metric == "net"
     without = {name.partition(",")[0] for name in in_lm_eval(run_lm_eval, task, replies) if "_stderr" not in name}
     assert without == {"alias", "name", "sample_len", "unparsed", "abstained", "empty", "failed"}
 
@@ -107,9 +111,9 @@ def test_a_run_ends_in_either_harness_if_more_than_the_allowed_share_has_no_verd
     if failing == 1:
         found = in_lm_eval(run_lm_eval, task, replies, server)
         assert found["judge_failed,none"] == figures(log)["judge_failed"] == pytest.approx(1 / 30)
-        assert found["bad_rate,none"] == figures(log)["bad_rate"] == pytest.approx(21 / 29)
+        assert found["bad_rate,none"] == figures(log)["bad_rate"] == pytest.approx(19 / 29)
     else:
-        said = r"gave no verdict on 2 of 29 questions \(allowed: 5%"
+        said = r"gave no verdict on 2 of 28 questions \(allowed: 5%"
         with pytest.raises(JudgeError, match=said):
             in_lm_eval(run_lm_eval, task, replies, server)
         assert log.status == "error" and re.search(said, log.error.message)
@@ -153,6 +157,6 @@ def test_a_report_and_labels_need_no_task_file(
     exported = "\n".join(path.read_text() for path in (tmp_path / "eee").rglob("*.json"))
     assert "Ist die Antwort durch den Text belegt" in exported and "share_teilweise_belegt" in exported
     assert main(["label", "verdicts", log.location, "--sample", "30", "-o", str(drawn)]) == 3
-    assert "29 verdicts of stuetzung are too few" in capsys.readouterr().err
+    assert "28 verdicts of stuetzung are too few" in capsys.readouterr().err
     first = json.loads(drawn.read_text().splitlines()[0])
     assert first["shown"].startswith("frage: ") and "quelle: " in first["shown"] and first["reply"]

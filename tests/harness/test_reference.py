@@ -97,11 +97,11 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     rows = [
         {"id": item.id, "reply": reply, "label": "yes" if (n % 12 == 0) != right else "no"}
         for n, item in enumerate(ITEMS[:32])
-        for reply, right in ((item.target, True), (f"不知道{n}", False))
+        for reply, right in ((item.target, True), (f"在火星上{n}", False))
     ]
     write_rows(reference, rows)
     strange, right = tmp_path / "strange.jsonl", tmp_path / "right.jsonl"
-    write_replies(strange, [f"不知道{n}" for n in range(len(ITEMS))])
+    write_replies(strange, [f"在火星上{n}" for n in range(len(ITEMS))])
     write_replies(right, [item.target for item in ITEMS])
 
     def results(name: str, path: Path, *options: str) -> str:
@@ -190,7 +190,7 @@ def label_drawn(path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
-        writer.writerows({**row, "label": "yes" if "不知道" in row["reply"] else "no"} for row in rows)
+        writer.writerows({**row, "label": "yes" if "在火星上" in row["reply"] else "no"} for row in rows)
 
 
 CELLS = st.text() | st.text("='-+@\t\r\n \",;\uff1da\0", max_size=6)
@@ -289,7 +289,7 @@ def test_drawn_replies_of_two_epochs_are_judged_again(
     judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     twice = [
-        row | {"epoch": epoch, "output": row["output"] if epoch == 1 else "不知道"}
+        row | {"epoch": epoch, "output": row["output"] if epoch == 1 else "在火星上"}
         for row in read_rows(replies)
         for epoch in (1, 2)
     ]

@@ -121,7 +121,7 @@ def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path) -
     """Three models, of which two run at the same time, have different replies, so that no verdict is of two of them."""
     server = serve(priced)
     for name in "ab":
-        rows = [{"id": item.id, "output": f"不知道{name}{n}"} for n, item in enumerate(ITEMS)]
+        rows = [{"id": item.id, "output": f"在火星上{name}{n}"} for n, item in enumerate(ITEMS)]
         write_rows(tmp_path / f"{name}.jsonl", rows)
     models_file(
         tmp_path,

@@ -6,7 +6,7 @@ import pytest
 from cases import CASES
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks.judged import score_open
+from halu_tasks.scorers.benchmarks.judged import open_scorer
 from halu_tasks.scorers.benchmarks.labels import hallucination_rate_scorer
 from halu_tasks.scorers.benchmarks.strings import (
     score_passages,
@@ -134,6 +134,6 @@ def test_an_open_answer_is_worth_what_the_judge_says(
     reply: str, verdict: str | None, hallucinated: float | None, failed: float | None
 ) -> None:
     gold = AnswerGold(question="最高的山峰？", correct_answer="珠穆朗玛峰", halu_answer="乔戈里峰")
-    facts = score_open(Item("i", "c", "珠穆朗玛峰", gold=gold), reply, [verdict] if verdict else None).facts
+    facts = open_scorer().score(Item("i", "c", "珠穆朗玛峰", gold=gold), reply, [verdict] if verdict else None).facts
     assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed
     assert facts["closer_to_correct"] == float(reply == "珠穆朗玛峰")
