@@ -608,10 +608,9 @@ def faithbench(data: Path) -> Facts:
     rows = []
     for model in ranking.names:
         classes = Counter(score.tags["class"] for score in pools["any"][model])
-        theirs_ = f"{100 * printed[model][0] / sum(printed[model]):.1f}"
         counts = ", ".join(str(classes[name]) for name in CLASSES)
         figures = shown(ranking.figures[model], 1), ranking.ranks[model], shown(ranking.next(model), 1)
-        rows.append([names[model], theirs_, *figures, counts])
+        rows.append([names[model], f"{printed[model][0]} of {sum(printed[model])}", *figures, counts])
     return {
         "compared": f"{len(rows)} models",
         "as_printed": "other items",
@@ -662,7 +661,7 @@ def baselines(data: Path, task: str) -> dict[tuple[str, str], dict[str, Estimate
     return found
 
 
-def rankings(figures: Iterable[Published]) -> dict[str, dict[str, float]]:
+def ranked_systems(figures: Iterable[Published]) -> dict[str, dict[str, float]]:
     """Return the figure of each system of a language in the ranking by `iou` and in that by `cor`, best first."""
     figures = [*figures]
     found = {}
@@ -681,7 +680,7 @@ def mushroom(data: Path) -> Facts:
     rows, constant, equal, entries = [], [], list[bool](), 0
     close, gaps, places, teams, same_first = 0, 0, 0, 0, 0
     for task in sorted({figure.task for figure in figures}):
-        ours, theirs = baselines(data, task), rankings(figure for figure in figures if figure.task == task)
+        ours, theirs = baselines(data, task), ranked_systems(figure for figure in figures if figure.task == task)
         entries += sum(map(len, theirs.values()))
         for name in (ALL, NONE):
             equal += (f"{ours[name, 'paper'][by].value:.6g}" == f"{theirs[by][name]:.6g}" for by in BY)
