@@ -16,8 +16,6 @@ from halu_tasks.scorers.columns import Column, Columns
 from halu_tasks.scorers.metrics import Metric
 
 ATTEMPTED, ACC_ATTEMPTED, NET = "attempted", "acc_attempted", "net"
-PENALTY = "penalty"
-"""The fact that says what a wrong answer costs, where it is not one point."""
 
 
 @dataclass(frozen=True)

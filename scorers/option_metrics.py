@@ -13,9 +13,10 @@ from functools import cache
 import numpy as np
 
 from halu_tasks.core.items import WORDING, Item
+from halu_tasks.core.options import PENALTY
 from halu_tasks.core.prompting import prompt_for
 from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
-from halu_tasks.scorers.attempts import PENALTY, costing
+from halu_tasks.scorers.attempts import costing
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, excerpt, fence
 from halu_tasks.scorers.metrics import Metric, Terms, ratio

@@ -248,6 +248,8 @@ DATA_OPTIONS, SCORING_OPTIONS = tuple(settings_of(DataOptions)), tuple(settings_
 JUDGE_OPTIONS = tuple(name for name in SCORING_OPTIONS if name.startswith("judge"))
 JUDGE_SETTINGS = ("judge_temperature", "judge_max_tokens", "judge_max_characters", "judge_without_schema")
 """The options that say how a judge is asked, which may change its verdicts."""
+PENALTY = "penalty"
+"""The option that says what a wrong answer costs in `net`, and the fact of scores, where it is not one point."""
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price")
 """The options that say what judges may cost, which changes no figure."""
 ASKED_OPTIONS = ("judge", "judge_base_url", "reader", "reader_base_url", *JUDGE_COST_OPTIONS)

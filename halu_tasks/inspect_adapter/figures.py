@@ -233,8 +233,8 @@ def _draft_estimates(task: Task, records: Sequence[LoggedReply]) -> dict[str, Es
 
     These are the headline and, in judged tasks, the coverage (`JudgeSpec.coverage`).
     """
-    metrics = task.scoring[records[0].reply.scoring].metrics
     after = [record.reply for record in records]
+    metrics = task.metrics_of(after[0].scoring, after)
     before = [reply.draft for reply in after if reply.draft]
     values = {f"{name}_before": estimate for name, estimate in estimates(metrics, before).items()}
     names = (metrics[0].name, task.judged.coverage if task.judged else None)

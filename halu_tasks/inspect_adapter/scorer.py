@@ -131,7 +131,7 @@ def _scorer_of(
     judge = judge_of_run(task.judged, options) if task.judged else None
     reader = judge_of_run(read, options.for_reader, "reader") if read else None
     judged, read = task.judged if judge else None, read if reader else None
-    return ReplyScorer(task, mode, judged, read, labels, options.assumption), reader or judge
+    return ReplyScorer(task, mode, judged, read, labels, options.assumption, options.penalty), reader or judge
 
 
 def _acc(task: Task, mode: str, score: ScoredReply) -> float | None:

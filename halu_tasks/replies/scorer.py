@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import Assumption
-from halu_tasks.scorers.attempts import PENALTY
+from halu_tasks.core.options import PENALTY, Assumption
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error

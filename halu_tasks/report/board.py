@@ -23,15 +23,21 @@ from halu_tasks.results.comparability import (
     shared_items,
 )
 from halu_tasks.results.run import Run
+from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
+from halu_tasks.scorers.option_metrics import penalty_of
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.differences import difference, difference_where_both
 from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.registry import Group
+from halu_tasks.text.figures import format_estimate
 
 # kinds of data, beginning with those that best represent the benchmark
 _DATA = ("pinned", "own", "extract", "local", "sample")
 # maximum number of entries that are named together
 _NAMED = 3
+# a difference in the share of attempted items from which on shares among them are said not to compare
+_MOST_APART = 0.05
 
 
 @dataclass(eq=False)
@@ -95,13 +101,13 @@ class Column:
     @cached_property
     def headline(self) -> Metric:
         """The metric that sums the task up."""
-        return self.task.headline_metric(self.first.scoring)
+        return self.task.metrics_of(self.first.scoring, self.first.scores)[0]
 
     @cached_property
     def compared_by(self) -> list[Metric]:
         """The metrics by which the entries are compared; ranks are of the first."""
         if self.names:
-            return chosen_metrics(self.task, self.first.scoring, self.names)
+            return chosen_metrics(self.first, self.names)
         return [decisive_metric(self.headline, self.metrics, (run.scores for run in self.runs.values()))]
 
     def by_judge_alone(self, metric: Metric) -> bool:
@@ -136,7 +142,28 @@ class Column:
         apart = [run.model for run in self.runs.values() if run.provenance.prompt_hash != asked]
         if apart and not any(map(reads_prompts, apart)):
             notes.append(f"{' and '.join(apart)} had other prompts than the rest, but read none")
-        return notes
+        return notes + ([attempts] if (attempts := self._attempts) else [])
+
+    @property
+    def _attempts(self) -> str:
+        """Say whose attempts differ most, and what is left of the difference on the items that both attempted."""
+        metrics = {metric.name: metric for metric in self.metrics}
+        shares = {entry: run.figures[ATTEMPTED] for entry, run in self.runs.items() if ATTEMPTED in run.figures}
+        if len(shares) < 2 or not {ATTEMPTED, ACC_ATTEMPTED} <= metrics.keys():
+            return ""
+        least, most = (pick(shares, key=lambda entry: shares[entry].value) for pick in (min, max))
+        runs = self.scores(most, least), self.scores(least, most)
+        gap = difference(metrics[ATTEMPTED], *runs) if runs[0] else None
+        if gap is None or gap.low is None or gap.low <= 0 or gap.value < _MOST_APART:
+            return ""
+        who = f"{most.label} attempts {shares[most].value:.2f} of the items and {least.label} {shares[least].value:.2f}"
+        of_all = difference(metrics[ACC_ATTEMPTED], *runs)
+        of_both = difference_where_both(metrics[ATTEMPTED], metrics[ACC_ATTEMPTED], *runs)
+        if of_all and of_both:
+            where = f"on the {of_both.items:,} items that both attempted"
+            who += f"; their difference in {ACC_ATTEMPTED} is {format_estimate(of_all, '+.2f')}, and {where} "
+            who += format_estimate(of_both, "+.2f")
+        return f"{who}: shares of what is attempted compare only on the same items ({NET} is over all)"
 
 
 @dataclass(eq=False)
@@ -178,7 +205,8 @@ class Mean:
     def compared_by(self) -> list[Metric]:
         """The mean as a metric of the scores that `scores` returns, of corrected figures where there are any."""
         instead = {column.task.name: column.compared_by[0] for column in self.corrected}
-        return [self.group.metric(self.name, self.scoring, instead)]
+        penalty = penalty_of(score for column in self.columns for score in column.first.scores[:1])
+        return [self.group.metric(self.name, self.scoring, instead, penalty)]
 
     def by_judge_alone(self, metric: Metric) -> bool:
         """Return whether a part of the mean is what a judge says, whose errors no labels correct."""
@@ -318,7 +346,8 @@ def _means(board: Board, groups: Sequence[Group]) -> Iterator[Mean]:
             if len(columns) < len(group.members) or not _same_condition(columns):
                 continue
             entries = [entry for entry in board.entries if all(entry in column.runs for column in columns)]
-            metric = group.metric(group.means[0], mode)
+            penalty = penalty_of(score for column in columns for score in column.first.scores[:1])
+            metric = group.metric(group.means[0], mode, penalty=penalty)
             mean = Mean(group, metric.name, mode, columns)
             figures = ((entry, estimate(metric, by_cluster(mean.scores(entry)))) for entry in entries)
             mean.figures = {entry: figure for entry, figure in figures if figure}

@@ -127,7 +127,7 @@ def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[R
 
 
 def _metrics(column: Column, mode: str) -> dict[str, Metric]:
-    return {metric.name: metric for metric in column.task.scoring[mode].metrics}
+    return {metric.name: metric for metric in column.task.metrics_of(mode, column.first.scores)}
 
 
 def _values_of(metric: Metric | None, scores: Sequence[ScoredReply]) -> list[float | None]:

@@ -12,7 +12,6 @@ from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.statistics.differences import same_items
-from halu_tasks.tasks import Task
 
 # a hash, such as that of a chat template, of which labels have eight digits
 _HASH = re.compile(r"\b[0-9a-f]{40,}\b")
@@ -108,18 +107,18 @@ def other_targets(first: Run, other: Run) -> list[str]:
     return [score.id for score in other.scores if score.id in targets and score.target != targets[score.id]]
 
 
-def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metric]:
-    """Look up metrics of a task by name.
+def chosen_metrics(run: Run, names: Sequence[str]) -> list[Metric]:
+    """Look up metrics of a run's task by name.
 
     Args:
-        task: The task.
-        scoring: The mode, `strict` or `paper`.
+        run: The run.
         names: Names of metrics; the headline metric if empty.
 
     Raises:
         UsageError: The task has no such metric.
     """
-    known = {metric.name: metric for metric in task.scoring[scoring].metrics}
+    task, scoring = run.benchmark_task, run.scoring
+    known = {metric.name: metric for metric in task.metrics_of(scoring, run.scores)}
     if unknown := [name for name in names if name not in known]:
         problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
         raise UsageError(f"{problem}; metrics: {', '.join(known)}")

@@ -40,7 +40,7 @@ def read_pilot(
     first, *others = runs
     if others and (why := why_not_paired(first, others[0])):
         raise DataError(why)
-    (chosen,) = chosen_metrics(first.benchmark_task, first.scoring, [metric] if metric else [])
+    (chosen,) = chosen_metrics(first, [metric] if metric else [])
     shared = shared_items(first, others[0] if others else first)
     scores = [[score for score in run.scores if score.id in shared] for run in runs]
     try:

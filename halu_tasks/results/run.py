@@ -15,7 +15,7 @@ from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import PENALTY, Options
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scorer import ReplyScorer
@@ -84,7 +84,8 @@ class RunReply(NamedTuple):
     def scored(self, task: Task, mode: str) -> ScoredReply:
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
         target = self.score.target if isinstance(self.score.target, str) else None
-        return ReplyScorer(task, mode).score(with_target(self.item, target), self.given)
+        scorer = ReplyScorer(task, mode, penalty=self.score.facts.get(PENALTY, 1.0))
+        return scorer.score(with_target(self.item, target), self.given)
 
 
 class Skipped(NamedTuple):

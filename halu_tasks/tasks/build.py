@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import PART, WORDING, Example, Item
-from halu_tasks.core.options import JUDGE_SETTINGS, Options
+from halu_tasks.core.options import JUDGE_SETTINGS, PENALTY, Options
 from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, system_in_user
 from halu_tasks.data.locate import Located
 from halu_tasks.data.sources import OwnSource
@@ -260,7 +260,7 @@ class Evaluation:
         """Return what is asked and how, if the number of items is already known."""
         changed, judged = self.options.changed(), self.task.judged
         given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        asked = [name for name in changed if name in ("structured", "reader")]
+        asked = [name for name in changed if name in ("structured", "reader", PENALTY)]
         asked += ["system_in_user"] if self.system_in_user else []
         judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
         judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in asked)]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import PENALTY
 from halu_tasks.tasks.asking import structured_decoding
 from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.registry import registry, task_named
@@ -204,6 +205,11 @@ class Provenance:
         """The judge that was named as an option."""
         judge: str | None = self.options.get("judge")
         return judge
+
+    @property
+    def penalty(self) -> float:
+        """What a wrong answer costs in `net`, in points."""
+        return float(self.options.get(PENALTY, 1.0))
 
     @property
     def decoding(self) -> Decoding:

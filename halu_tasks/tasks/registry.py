@@ -79,24 +79,31 @@ class Group:
             The means by metric, without those that are not defined for every member.
         """
         from halu_tasks.scorers.metrics import by_cluster, estimate
+        from halu_tasks.scorers.option_metrics import penalty_of
 
         clusters = by_cluster(self.scores(by_task))
-        means = {name: estimate(self.metric(name, scoring), clusters) for name in self.means}
+        penalty = penalty_of(score for scores in by_task.values() for score in scores[:1])
+        means = {name: estimate(self.metric(name, scoring, penalty=penalty), clusters) for name in self.means}
         return {name: mean for name, mean in means.items() if mean}
 
-    def metric(self, name: str, scoring: str, instead: Mapping[str, Metric] | None = None) -> Metric:
+    def metric(
+        self, name: str, scoring: str, instead: Mapping[str, Metric] | None = None, penalty: float = 1.0
+    ) -> Metric:
         """Return the mean of a metric over the members, of scores as `scores` returns them.
 
         Args:
             name: The metric's name.
             scoring: The mode, `strict` or `paper`.
             instead: By member, a metric that takes the place of the named one; the mean is then named like the first.
+            penalty: What a wrong answer costs in `net`, in points.
         """
         from halu_tasks.scorers.metrics import mean_of
+        from halu_tasks.scorers.option_metrics import with_penalty
 
+        known = {task.name: with_penalty(task.scoring[scoring].metrics, penalty) for task in self.tasks}
         members = {
-            task.name: next(metric for metric in task.scoring[scoring].metrics if name in (HEADLINE, metric.name))
-            for task in self.tasks
+            task: next(metric for metric in metrics if name in (HEADLINE, metric.name))
+            for task, metrics in known.items()
         }
         names = [metric.name for metric in (instead or {}).values()]
         return mean_of(names[0] if names else name, members | dict(instead or {}), "task")

@@ -153,6 +153,32 @@ def difference_of(
     return Difference(value, low, high, p, error.stderr, items, change.clusters, p_equal)
 
 
+def difference_where_both(
+    attempt: Metric, metric: Metric, ones: Sequence[ScoredReply], others: Sequence[ScoredReply]
+) -> Difference | None:
+    """Compute the difference of a metric on the items that two runs on the same items both attempted.
+
+    Shares among the attempted do not compare where two models attempt different items, which may be easier for one.
+
+    Args:
+        attempt: The metric that says of an item whether it was attempted.
+        metric: The metric that is compared.
+        ones: The scores of the first run.
+        others: The scores of the second run.
+
+    Returns:
+        The difference; None if no item was attempted by both, in all of its repeats, or the metric is undefined.
+    """
+    left_out = {
+        score.id
+        for scores in (ones, others)
+        for score, attempted in zip(scores, attempt.of_items(by_cluster(scores)), strict=True)
+        if attempted != 1
+    }
+    first, second = ([score for score in scores if score.id not in left_out] for scores in (ones, others))
+    return difference(metric, first, second) if first else None
+
+
 class DifferenceError(NamedTuple):
     """The error of a difference between two runs.
 
