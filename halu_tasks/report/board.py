@@ -148,7 +148,8 @@ class Column:
     def _attempts(self) -> str:
         """Say whose attempts differ most, and what is left of the difference on the items that both attempted."""
         metrics = {metric.name: metric for metric in self.metrics}
-        shares = {entry: run.figures[ATTEMPTED] for entry, run in self.runs.items() if ATTEMPTED in run.figures}
+        models = ((entry, run) for entry, run in self.runs.items() if reads_prompts(run.model))
+        shares = {entry: run.figures[ATTEMPTED] for entry, run in models if ATTEMPTED in run.figures}
         if len(shares) < 2 or not {ATTEMPTED, ACC_ATTEMPTED} <= metrics.keys():
             return ""
         least, most = (pick(shares, key=lambda entry: shares[entry].value) for pick in (min, max))

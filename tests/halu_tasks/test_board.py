@@ -239,7 +239,7 @@ def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
     whole = [run_of(task, wrong=2) for task in members]
     means = {(mean.group.name, mean.name): mean.figures for mean in board(whole).means}
     for group in GROUPS.values():
-        assert {group.means[0]} in ({HEADLINE}, {task.headline for task in group.tasks})
+        assert group.means[0] == HEADLINE or all(group.means[0] in (task.headline, "acc") for task in group.tasks)
     (entry,) = means["refact", HEADLINE]
     values = [1 - 2 / len(run.scores) for run in whole]
     assert means["refact", HEADLINE][entry].value == pytest.approx(sum(values) / 5)

@@ -18,8 +18,8 @@ def check_items(task: Task, log: Any, results: dict[str, Any], scoring: str = "s
         acc = number(rows[id].get("acc"))
         assert score.metadata.get("acc") == acc, id
         expected = number(rows[id].get(headline.name))
-        if task.benchmark == "fave" or expected is None:
-            expected = acc  # a number of hallucinations is neither right nor wrong, and an F1 is of no single item
+        if expected is None or headline.range != (0.0, 1.0):
+            expected = acc  # a number of hallucinations or points is no share, and an F1 is of no single item
         elif expected is not None and not headline.higher_is_better:
             expected = 1 - expected
         assert SHOWN.get(score.value, score.value) == expected, id

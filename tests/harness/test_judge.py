@@ -65,7 +65,7 @@ def test_the_same_judge_gives_the_same_rates_and_reasons_everywhere(
     for name, value in scored.metrics.items():
         assert found[f"{name},none"] == value == figures(log)[name], name
     assert Counter(check_items(registry()[0]["cfaith_gen"], log, run)) == {1: 12, 0: 24}
-    assert log.results.headline.metric == "hallucination_rate"
+    assert log.results.headline.metric == "net"
     assert all("…" in str(sample["filtered_resps"]) for sample in run["samples"]["cfaith_gen"])
     assert all("…" in sample.scores["halu_score"].explanation for sample in log.samples)
     # the verdicts were kept: each harness asked only whether the judge is there
@@ -429,13 +429,14 @@ def test_a_slow_judge_is_asked_side_by_side(serve: Run, judged_replies: Path, ca
     assert not together.broken
 
 
-def test_empty_and_endless_replies_are_wrong_without_asking(serve: Run, tmp_path: Path, capsys: Capture) -> None:
+def test_empty_and_endless_replies_are_neither_right_nor_hallucinated_without_asking(serve: Run, tmp_path: Path, capsys: Capture) -> None:
     server = serve(by_rule)
     replies = write_replies(tmp_path / "r.jsonl", ["", "<think>" + ITEMS[1].target])
     assert [(row["reason"], row["facts"]["hallucinated"]) for row in score(capsys, replies, server).details] == [
-        ("empty", 1.0),
-        ("unclosed reasoning", 1.0),
+        ("empty", 0.0),
+        ("unclosed reasoning", 0.0),
     ]
+    assert score(capsys, replies, server).metrics["net"] == 0
     assert not questions(server)
 
 
