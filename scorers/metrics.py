@@ -89,6 +89,9 @@ class Metric:
         within: Tags with their values, if the metric is computed only over the items with all of them.
         classes: For a metric that compares or averages classes, the function of columns that says for each class which
             items are of it. An interval needs five clusters of each class.
+        observations: For a metric whose items count unequally, computes from the sums over all items, shape (K,), on
+            how many equal observations its error rests at most. The first two sums are those of the metric; clusters
+            that only add to the others, which are for this function, do not contribute.
         bounds: Computes from the sums over all items, shape (K,), the lowest and the highest value that `value` can
             have, if it is cut at the ends of `range` afterwards; None if the sums are not enough for an error.
         interval: The function that computes the interval; None if the clusters give no error, because the metric does
@@ -105,6 +108,7 @@ class Metric:
     requires_option: str | None = None
     within: tuple[tuple[str, str], ...] = ()
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
+    observations: Callable[[Array], float] | None = None
     bounds: Callable[[Array], tuple[float, float] | None] | None = None
     interval: Interval | None = exact_interval
     members: tuple[Metric, ...] = ()
@@ -140,10 +144,11 @@ class Metric:
         """The names of the columns that the metric and its classes read."""
         return self._of_nothing[1]
 
-    def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[int, tuple[float, float]] | None:
+    def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[float, tuple[float, float]] | None:
         """Say on what the error rests (`jackknife.Support`)."""
         bounds = self.bounds(total) if self.bounds else self.range
-        rests_on, fewest = (int(of_classes.min()), FEWEST) if len(of_classes) else (clusters, 2)
+        rests_on, fewest = (float(of_classes.min()), FEWEST) if len(of_classes) else (float(clusters), 2)
+        rests_on = min(rests_on, self.observations(total)) if self.observations else rests_on
         return (rests_on, bounds) if bounds and rests_on >= fewest else None
 
     @property
@@ -264,7 +269,7 @@ def estimate_of_sums(metric: Metric, sums: Sums) -> Estimate | None:
 
 def left_out_of_sums(metric: Metric, sums: Sums) -> LeftOut:
     """Compute a metric without each cluster, from what clusters add to its sums."""
-    return leave_out(metric.value, sums, metric.support)
+    return leave_out(metric.value, sums, metric.support, 2 if metric.observations else None)
 
 
 def left_out(metric: Metric, columns: Columns) -> LeftOut:

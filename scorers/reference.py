@@ -28,9 +28,12 @@ from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.agreement import kappa_of_sums
+from halu_tasks.scorers.statistics.intervals import BELOW
 
 FEWEST = 30
 """The least number of labels at which a corrected rate has an interval."""
+_ROUNDING = 1e-9
+"""A share up to this is a rounding error."""
 
 
 class VerdictLabel(NamedTuple):
@@ -161,21 +164,26 @@ def with_known_error(
 
 
 def drawn_otherwise(scores: Sequence[ScoredReply]) -> str | None:
-    """Say why labels without weights cannot be a random part of a run's verdicts; None if they can be one.
+    """Say why labels cannot be a random part of a run's verdicts, by their weights; None if they can be one.
 
     They cannot if the judge calls more or fewer of the labelled verdicts a hallucination than of all, by six standard
     errors, which leaves room for verdicts on the same reply.
     """
     names = "labels", "label_weight", "labelled_positive", "verdicts_read", "verdicts_positive"
     labels, weight, labelled, read, positive = (sum(score.facts.get(name, 0.0) for score in scores) for name in names)
-    if not 0 < labels < read or weight != labels:
+    if not 0 < labels < read:
         return None
-    share = positive / read
-    if abs(labelled / labels - share) <= 6 * math.sqrt(share * (1 - share) / labels * (1 - labels / read)):
+    squared = sum(s.facts["label_weight"] ** 2 / s.facts["labels"] for s in scores if s.facts.get("labels"))
+    share, equal = positive / read, weight**2 / squared  # as many labels of equal weight (Kish)
+    if abs(labelled / weight - share) <= 6 * math.sqrt(share * (1 - share) / equal * (1 - labels / read)):
         return None
+    of_labelled, advice = "labelled verdicts", "add a column `weight`, 1 / the probability of being drawn"
+    if weight != labels:
+        of_labelled = "weighted labelled verdicts"
+        advice = "label all that were drawn, or correct `weight`, 1 / the probability of being drawn"
     return (
-        f"the judge calls {labelled / labels:.0%} of the labelled verdicts a hallucination, and {share:.0%} of all, so "
-        "the labels are no random part of them: add a column `weight`, 1 / the probability of being drawn"
+        f"the judge calls {labelled / weight:.0%} of the {of_labelled} a hallucination, and {share:.0%} of all, so "
+        f"the labels are no random part of them: {advice}"
     )
 
 
@@ -354,31 +362,85 @@ def _known(columns: Columns, *names: str) -> npt.NDArray[np.bool_]:
     return np.asarray(np.all([~np.isnan(columns[name]) for name in names], axis=0), dtype=bool)
 
 
+def _equal_observations(
+    right: float, whole: float, same: float, same_squared: float, other: float, other_squared: float
+) -> float:
+    """Compute on how many observations that count alike a judge's sensitivity or specificity rests at most.
+
+    The labels that would show an error of the judge may count far more than those that show it right: where half are of
+    replies that it reports, a miss would be among few labels of which each stands for many others. If none was drawn,
+    nor would it be if as many were missed as were found. If all labels are right, or none is, the number is that of as
+    many as leave as much room for what was not drawn.
+
+    Args:
+        right: The weight of labels by which the judge is right.
+        whole: The weight of labels of the class.
+        same: The weight of labels of the verdicts that are right for the class.
+        same_squared: The sum of the squares of these weights.
+        other: The weight of labels of all other verdicts.
+        other_squared: The sum of the squares of these weights.
+    """
+    wrong = whole - right
+    if min(right, wrong) > _ROUNDING * whole:
+        return math.inf
+    weight, squared = (other, other_squared) if right > wrong else (same, same_squared)
+    if not (weight > 0 and whole > 0):
+        return math.inf
+    # the largest share of these verdicts of which none may be among as many labels, Kish's effective number
+    unseen = 1 - BELOW ** (squared / weight**2)
+    return math.log(BELOW) / -math.log1p(unseen * weight / whole)
+
+
+def _squared(weight: Array, label_weight: Array, labels: Array) -> Array:
+    """Return the sum of the squares of the weights of some of the labels of replies, each of which has one weight."""
+    return np.where(labels > 0, weight * label_weight / labels, 0.0)
+
+
 @metric(
     about="of what the reference calls a hallucination, the share that the judge calls one",
     requires_option="reference",
+    observations=lambda total: _equal_observations(*total),
 )
-def judge_sensitivity(both_positive: Column, label_positive: Column) -> Terms:
-    """Divide what both call a hallucination by what the reference calls one."""
-    return both_positive, label_positive
-
-
-@metric(about="of everything else, the share that the judge does not call a hallucination", requires_option="reference")
-def judge_specificity(
-    label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column
+def judge_sensitivity(
+    both_positive: Column, label_positive: Column, labelled_positive: Column, label_weight: Column, labels: Column
 ) -> Terms:
-    """Divide what neither calls a hallucination by what the reference does not call one."""
-    return label_weight - label_positive - labelled_positive + both_positive, label_weight - label_positive
+    """Divide what both call a hallucination by what the reference calls one; the other terms are of its error."""
+    reported, others = labelled_positive, label_weight - labelled_positive
+    weights = [term for each in (reported, others) for term in (each, _squared(each, label_weight, labels))]
+    return both_positive, label_positive, *weights
+
+
+@metric(
+    about="of everything else, the share that the judge does not call a hallucination",
+    requires_option="reference",
+    observations=lambda total: _equal_observations(*total),
+)
+def judge_specificity(
+    both_positive: Column, label_positive: Column, labelled_positive: Column, label_weight: Column, labels: Column
+) -> Terms:
+    """Divide what neither calls a hallucination by what the reference does not call one, as `judge_sensitivity`."""
+    reported, others = labelled_positive, label_weight - labelled_positive
+    weights = [term for each in (others, reported) for term in (each, _squared(each, label_weight, labels))]
+    return others - label_positive + both_positive, label_weight - label_positive, *weights
 
 
 def _kappa(sums: Array) -> Array:
-    weight, positive, judge, both, _ = np.moveaxis(sums, -1, 0)
+    weight, positive, judge, both, *_ = np.moveaxis(sums, -1, 0)
     agreed = weight - positive - judge + 2 * both
     return kappa_of_sums(np.stack([weight, agreed, positive, judge, weight - positive, weight - judge], axis=-1))
 
 
-def _agree_on_both(weight: float, positive: float, judge: float, both: float, _: float) -> bool:
+def _agree_on_both(weight: float, positive: float, judge: float, both: float) -> bool:
     return both > 0 and weight - positive - judge + both > 1e-9
+
+
+def _observations_of_both(total: Array) -> float:
+    weight, positive, judge, both, _, squared, others_squared = total.tolist()
+    reported, others = (judge, squared), (weight - judge, others_squared)
+    return min(
+        _equal_observations(both, positive, *reported, *others),
+        _equal_observations(weight - judge - positive + both, weight - positive, *others, *reported),
+    )
 
 
 @metric(
@@ -389,10 +451,12 @@ def _agree_on_both(weight: float, positive: float, judge: float, both: float, _:
     classes=lambda label_weight, label_positive, labelled_positive: [
         own for positive in (label_positive, labelled_positive) for own in (positive > 0, label_weight > positive)
     ],
-    bounds=lambda total: (-1.0, 1.0) if total[4] >= FEWEST and _agree_on_both(*total) else None,
+    observations=_observations_of_both,
+    bounds=lambda total: (-1.0, 1.0) if total[4] >= FEWEST and _agree_on_both(*total[:4]) else None,
 )
 def judge_kappa(
     label_weight: Column, label_positive: Column, labelled_positive: Column, both_positive: Column, labels: Column
 ) -> Terms:
-    """Return the sums of weights from which `_kappa` computes it."""
-    return label_weight, label_positive, labelled_positive, both_positive, labels
+    """Return the sums of weights from which `_kappa` computes it, and those of their squares for its error."""
+    squares = (_squared(each, label_weight, labels) for each in (labelled_positive, label_weight - labelled_positive))
+    return label_weight, label_positive, labelled_positive, both_positive, labels, *squares

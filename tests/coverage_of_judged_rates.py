@@ -4,15 +4,21 @@ A judge with a known sensitivity and specificity judges replies, of which people
 design, with the coverage of the 95% interval of the raw rate, of the prediction-powered estimate, of the labels alone
 and of the rate with the judge's true errors assumed, and the mean width of the second divided by that of the third.
 Further rows, without labels, have the coverage of the last one for rates near 0 and 1, and for other judges.
+
+With `--errors`, each row is a way of drawing labels of 2,000 replies (at random, or half of them from the replies that
+the judge reports, as `halu-tasks label verdicts --half-reported` does), with the coverage, the share of runs that have
+an interval, and its mean width, of the corrected rate, the judge's sensitivity, specificity and kappa.
 """
 
 import argparse
+from collections.abc import Iterator
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.statistics.jackknife import Sums
@@ -124,12 +130,103 @@ def row(design: Design, runs: int) -> str:
     return f"{head}  {coverages}  {narrower:8.2f}  {withheld:8.3f}"
 
 
+class Draw(NamedTuple):
+    """How many labels are drawn, whether half of reported replies, the share of hallucinations, and the judge."""
+
+    labels: int
+    half_reported: bool
+    share: float
+    sensitivity: float
+    specificity: float
+
+    @property
+    def true(self) -> dict[str, float]:
+        """The true values of the metrics."""
+        both, says = self.share * self.sensitivity, self.share * self.sensitivity
+        says += (1 - self.share) * (1 - self.specificity)
+        agreed, chance = 1 - self.share - says + 2 * both, self.share * says + (1 - self.share) * (1 - says)
+        kappa = (agreed - chance) / (1 - chance)
+        values = self.share, self.sensitivity, self.specificity, kappa
+        return dict(zip(("rate_ppi", "judge_sensitivity", "judge_specificity", "judge_kappa"), values, strict=True))
+
+
+def draws() -> Iterator[Draw]:
+    """Return the designs of `--errors`."""
+    for half, labels, share in product((False, True), (30, 50, 150), (0.02, 0.05, 0.2)):
+        for sensitivity, specificity in product((0.6, 0.9, 0.98), (0.9, 0.98)):
+            yield Draw(labels, half, share, sensitivity, specificity)
+
+
+def labelled(draw: Draw, generator: np.random.Generator, replies: int = 2000) -> tuple[Columns, npt.NDArray[np.int64]]:
+    """Draw replies and labels; return the different ones, and how often each occurs."""
+    _, _, share, finds, accepts = draw
+    chances = [share * finds, share * (1 - finds), (1 - share) * (1 - accepts), (1 - share) * accepts]
+    cells = generator.multinomial(replies, chances)  # found, missed, wrongly reported, rightly not reported
+    reported = int(cells[0] + cells[2])
+    sizes = np.array([reported, replies - reported])
+    if draw.half_reported:
+        own = min(reported, draw.labels // 2)
+        of = np.array([own, draw.labels - own])
+        bad = [generator.hypergeometric(cells[at], cells[at + 2], of[at]) if of[at] else 0 for at in (0, 1)]
+        known = np.array([*bad, *(of - bad)])
+        weights = np.divide(sizes, of, out=np.ones(2), where=of > 0)
+    else:
+        known, weights = generator.multivariate_hypergeometric(cells, draw.labels), np.full(2, replies / draw.labels)
+    true, judge = np.array([1.0, 1, 0, 0, 0, 0]), np.array([1.0, 0, 1, 0, 1, 0])
+    label, one = np.array([1.0] * 4 + [0.0] * 2), np.ones(6)
+    weight = label * np.where(judge > 0, *weights)
+    columns = {
+        "hallucinated": judge,
+        "verdicts": one,
+        "verdicts_read": one,
+        "verdicts_positive": judge,
+        "labels": label,
+        "label_weight": weight,
+        "label_positive": weight * true,
+        "labelled_positive": weight * judge,
+        "both_positive": weight * true * judge,
+        "reference": np.where(label > 0, true, np.nan),
+        "reference_weight": np.where(label > 0, weight, np.nan),
+    }
+    times = np.array([*known, *(sizes - [known[0] + known[2], known[1] + known[3]])])
+    occur = times > 0
+    missing = np.full(int(occur.sum()), np.nan)
+    own_columns = {name: column[occur] for name, column in columns.items()}
+    return Columns(lambda name: own_columns.get(name, missing), np.arange(len(missing)), len(missing)), times[occur]
+
+
+def row_of_draw(draw: Draw, runs: int) -> str:
+    """Simulate a way of drawing labels, and format coverage, share with an interval and mean width of each metric."""
+    generator = np.random.default_rng([draw.labels, draw.half_reported, *(round(100 * each) for each in draw[2:])])
+    found: dict[str, list[tuple[bool, float]]] = {name: [] for name in draw.true}
+    for _ in range(runs):
+        columns, times = labelled(draw, generator)
+        for name, truth in draw.true.items():
+            items = METRICS[name].sums_of_items(columns)
+            assert isinstance(items, Sums)
+            value = estimate_of_sums(METRICS[name], Sums(items.terms, items.classes, times))
+            if value and value.low is not None and value.high is not None:
+                found[name].append((value.low - 1e-12 <= truth <= value.high + 1e-12, value.high - value.low))
+    cells = []
+    for own in found.values():
+        coverage, width = np.mean(own, axis=0) if own else (np.nan, np.nan)
+        cells.append(f"{coverage:7.3f} {len(own) / runs:4.2f} {width:5.3f}")
+    head = f"{'half' if draw.half_reported else 'all':>4} {draw.labels:6} {draw.share:5.2f}"
+    return f"{head}  {draw.sensitivity:4.2f} {draw.specificity:4.2f}  {'  '.join(cells)}"
+
+
 def main() -> None:
     """Print a row for each design."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--assumed", action="store_true", help="only the designs without labels")
+    parser.add_argument("--errors", action="store_true", help="only the judge's errors, by how labels are drawn")
     arguments = parser.parse_args()
+    if arguments.errors:
+        print("draw labels share  judge       corrected           sensitivity         specificity         kappa")
+        for draw in draws():
+            print(row_of_draw(draw, arguments.runs), flush=True)
+        return
     print(f"judge: sensitivity, specificity; {arguments.runs} runs")
     print("     judge  replies  labels  share  clusters       raw       ppi    labels   assumed  ppi/labels  withheld")
     for design in [*([] if arguments.assumed else DESIGNS), *ASSUMED]:

@@ -258,12 +258,15 @@ def verdicts(
         Path, "-o", "--output", "LABELS", Help("where to write: JSON Lines if it ends in .jsonl, otherwise CSV")
     ],
     sample: Annotated[Count, Help("about how many verdicts of each model; whole replies are drawn")] = 150,
+    half_reported: Annotated[
+        bool, Help("draw half of them from replies that the judge reported, with weights, where these are rare")
+    ] = False,
     seed: Annotated[int, Help("seed of the sample")] = 0,
 ) -> int:
     """Run `halu-tasks label verdicts`."""
     from halu_tasks.results.reference import draw_verdicts
 
-    drawn, warnings = draw_verdicts(results, sample, seed, output)
+    drawn, warnings = draw_verdicts(results, sample, seed, output, half_reported)
     say(table(drawn))
     say(
         f"\nwrite yes, no or a label of the judge in 'label' of {output} and your name in 'by', then: "

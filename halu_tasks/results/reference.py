@@ -14,13 +14,15 @@ from halu_tasks.replies.reference import number_used, unfit_labels, unused_label
 from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, RunReply
-from halu_tasks.scorers.judge import FAILED
+from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, squeezed
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import FIELDS, read_reference, write_label_rows
 
 
-def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) -> tuple[list[dict[str, Any]], list[str]]:
+def draw_verdicts(
+    paths: Sequence[str], number: int, seed: int, output: Path, half_reported: bool = False
+) -> tuple[list[dict[str, Any]], list[str]]:
     """Draw replies of each run at random and write what was judged, without the judge's answers, for labels.
 
     Args:
@@ -29,10 +31,13 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
             verdicts on average; all if there are fewer.
         seed: The seed; which are drawn depends on it and on the replies.
         output: The file, JSON Lines if its name ends in `.jsonl`, otherwise CSV.
+        half_reported: Whether to draw half of the verdicts from the replies of which the judge reports any, all of
+            these if they have fewer, and the others from the rest. Each reply has the weight of its part.
 
     Returns:
-        The `model` and `task` of each run with the numbers of `verdicts` and `replies` that were drawn, and warnings of
-        runs with fewer verdicts than an interval needs labels.
+        The `model` and `task` of each run with the numbers of `verdicts` and `replies` that were drawn, with
+        `half_reported` also of `reported` replies, and warnings of runs with fewer verdicts than an interval needs
+        labels.
 
     Raises:
         DataError: There are no results with a judge's verdicts, or a file cannot be read or written.
@@ -47,12 +52,16 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
         judged = [answer for answer in run.answers if answer.score.verdicts]
         if not judged or task.judged is None or not task.judged.positive:
             continue
-        asked = sum(len(answer.score.verdicts) for answer in judged)
-        replies = min(max(round(number * len(judged) / asked), 1), len(judged))
-        judged.sort(key=lambda answer: stable_hash(seed, answer.item.id, answer.reply))
-        weight = f"{len(judged) / replies:.6g}"
-        own = [row for answer in judged[:replies] for row in _verdicts(run, task, answer, weight)]
-        numbers = {"verdicts": len(own), "replies": f"{replies:,} of {len(judged):,}"}
+        reported, others = (
+            [answer for answer in judged if (half_reported and _reports(task.judged, answer)) == says]
+            for says in (True, False)
+        )
+        sample = _sample(reported, others, number, seed)
+        own = [row for answer, weight in sample for row in _verdicts(run, task, answer, f"{weight:.6g}")]
+        numbers = {"verdicts": len(own), "replies": f"{len(sample):,} of {len(judged):,}"}
+        if half_reported:
+            of_reported = sum(_reports(task.judged, answer) for answer, _ in sample)
+            numbers["reported"] = f"{of_reported:,} of {len(reported):,}"
         drawn.append({"model": run.model, "task": task.name, **numbers})
         if len(own) < FEWEST:
             warnings.append(
@@ -67,6 +76,30 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
         raise DataError(f"{', '.join(paths)}: expected results with a judge's verdicts, found none")
     write_label_rows(output, rows.values())
     return drawn, warnings
+
+
+def _reports(judged: JudgeSpec, answer: RunReply) -> bool:
+    return any(verdict.label in judged.positive for verdict in answer.score.verdicts)
+
+
+def _sample(
+    reported: Sequence[RunReply], others: Sequence[RunReply], number: int, seed: int
+) -> list[tuple[RunReply, float]]:
+    """Draw replies with about `number` verdicts, half of each part if it has as many; return them with their weights.
+
+    Both parts are mixed, so that who labels the first rows only labels some of both.
+    """
+    sizes = [sum(len(answer.score.verdicts) for answer in part) for part in (reported, others)]
+    # what a part has not is drawn from the other one
+    wanted = [max(number / 2, number - sizes[1]), max(number / 2, number - sizes[0])]
+    sample = []
+    for part, size, verdicts in zip((reported, others), sizes, wanted, strict=True):
+        if not part:
+            continue
+        replies = min(max(round(verdicts * len(part) / size), 1), len(part))
+        order = sorted(part, key=lambda answer: stable_hash(seed, answer.item.id, answer.reply))
+        sample += [(answer, len(part) / replies) for answer in order[:replies]]
+    return sorted(sample, key=lambda drawn: stable_hash(seed, drawn[0].item.id, drawn[0].reply))
 
 
 def _verdicts(run: Run, task: Task, answer: RunReply, weight: str) -> Iterator[dict[str, Any]]:

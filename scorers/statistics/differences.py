@@ -198,7 +198,7 @@ class DifferenceError(NamedTuple):
         width: The width of the metric's range, which is the largest possible difference; may be infinite.
         unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
             if the width is infinite.
-        clusters: The number of clusters on which the difference rests (`support`).
+        clusters: The number of clusters, or of equal observations, on which the difference rests (`support`).
     """
 
     value: float
@@ -206,7 +206,7 @@ class DifferenceError(NamedTuple):
     degrees: float
     width: float
     unseen: float
-    clusters: int
+    clusters: float
 
     def reach(self, beyond: float, sign: int = 1) -> float:
         """Return the distance to the lower end of an interval, with `sign` -1 to the upper one.

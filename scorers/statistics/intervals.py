@@ -47,7 +47,7 @@ NO_VARIANCE = 1e-18
 _MOST = 1e16
 """The largest number of observations; from twice as many on, scipy does not find some quantiles of a beta."""
 
-Interval = Callable[["float", "Moments", "tuple[float, float]", "int | None"], "tuple[float, float]"]
+Interval = Callable[["float", "Moments", "tuple[float, float]", "float | None"], "tuple[float, float]"]
 """Computes a 95% interval: (value, moments, bounds, clusters that it rests on) -> (low, high)."""
 
 
@@ -122,7 +122,7 @@ def t_quantile(degrees: float, below: float = ABOVE) -> float:
 
 
 def exact_interval(
-    value: float, moments: Moments, bounds: tuple[float, float] = (0.0, 1.0), clusters: int | None = None
+    value: float, moments: Moments, bounds: tuple[float, float] = (0.0, 1.0), clusters: float | None = None
 ) -> tuple[float, float]:
     """Compute the 95% interval of a value, exact at the effective number of observations.
 
@@ -130,7 +130,7 @@ def exact_interval(
         value: The value.
         moments: The moments of the deviations of C clusters, two or more.
         bounds: The lowest and the highest possible value; the highest may be infinite.
-        clusters: The number of clusters on which the value rests, if fewer than C.
+        clusters: The number of clusters, or of equal observations, on which the value rests, if fewer than C.
 
     Returns:
         The lower and the upper end, within the bounds.
@@ -166,7 +166,7 @@ def exact_interval(
     return bottom + width * max(low, 0.0), bottom + width * (min(high, 1.0) if is_bounded else high)
 
 
-def unseen_share(clusters: int, t: float) -> float:
+def unseen_share(clusters: float, t: float) -> float:
     """Compute the share of all clusters, at most, that are unlike each of those seen."""
     return 1 / (1 + clusters / t / t) if t else 0.0
 

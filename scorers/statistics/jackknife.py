@@ -26,10 +26,10 @@ A metric that is an average over L classes is computed of each, shape (…, L), 
 are those of the first class, then of the second, and so on. The first two of a class are the ones that it rests on.
 """
 Flags = npt.NDArray[np.bool_]
-Support = Callable[[Array, int, Numbers], "tuple[int, tuple[float, float]] | None"]
+Support = Callable[[Array, int, Numbers], "tuple[float, tuple[float, float]] | None"]
 """Says on what the error of a metric rests, from the sums over all clusters, shape (K,), the number of clusters that
-contribute, and that of those with items of each class, shape (L,): the number of clusters, and the lowest and highest
-possible value. None if it is too little."""
+contribute, and that of those with items of each class, shape (L,): the number of clusters, or of equal observations if
+it is lower, and the lowest and highest possible value. None if it is too little."""
 
 # the number of items, times that of groups of clusters, from which on fewer groups are left out
 _WORK = 2_000_000
@@ -107,7 +107,7 @@ class LeftOut(NamedTuple):
     value: float
     without: Array
     contributes: Flags
-    support: tuple[int, tuple[float, float]] | None = None
+    support: tuple[float, tuple[float, float]] | None = None
     times: Numbers | None = None
     parts: tuple[LeftOut, ...] = ()
     of: int = 1
@@ -181,13 +181,14 @@ class LeftOut(NamedTuple):
         return np.array([[exact_sum(one * other, self.times) for other in errors] for one in errors])
 
 
-def leave_out(value: Value, sums: Sums, support: Support) -> LeftOut:
+def leave_out(value: Value, sums: Sums, support: Support, own: int | None = None) -> LeftOut:
     """Compute a function of sums without each cluster.
 
     Args:
         value: The function.
         sums: What the clusters add to the sums.
         support: Says on what the error rests.
+        own: How many of the first sums the value is computed from; all if it is None.
     """
     total = sums.total
     values = value(np.concatenate([total[None], total - sums.terms]))
@@ -199,7 +200,8 @@ def leave_out(value: Value, sums: Sums, support: Support) -> LeftOut:
         return LeftOut(float(values[0]), without, contributes, support(total, int(clusters), of_classes), sums.times)
 
     if values.ndim == 1:
-        return part(values, sums.terms, sums.classes & (sums.terms != 0).any(axis=1)[:, None])
+        terms = sums.terms[:, :own]
+        return part(values, terms, sums.classes & (terms != 0).any(axis=1)[:, None])
     occurs = ~np.isnan(values[0])
     terms = sums.terms.reshape(len(sums.terms), len(occurs), -1)[..., :2]
     # a figure that follows those of the classes is known, such as that of replies without an answer

@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -191,6 +192,35 @@ def label_drawn(path: Path) -> None:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows({**row, "label": "yes" if "在火星上" in row["reply"] else "no"} for row in rows)
+
+
+def test_half_of_the_labels_may_be_of_reported_replies_with_the_weights_that_this_needs(
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    """The judge reports 24 of 36 replies."""
+    of_run = [str(replies), *judge, "--model", "m", "--details", str(tmp_path / "details.jsonl")]
+    results, drawn = tmp_path / "results.json", tmp_path / "labels.csv"
+    results.write_text(json.dumps(score(capsys, *of_run)))
+
+    def draw(number: int, *options: str) -> list[dict[str, Any]]:
+        command = ["label", "verdicts", str(results), "--sample", str(number), "-o", str(drawn), *options]
+        assert main(command) == (0 if number >= 30 else 3)
+        return [row for _, row in read_label_rows(drawn)]
+
+    half = draw(12, "--half-reported")
+    assert re.search(r"cfaith_gen +12 +12 of 36 +6 of 24", capsys.readouterr().out)
+    assert Counter(("不知道" in row["reply"], row["weight"]) for row in half) == {(True, "4"): 6, (False, "2"): 6}
+    assert half == draw(12, "--half-reported") != draw(12, "--half-reported", "--seed", "1")
+    assert sum("不知道" in row["reply"] for row in half[:6]) in range(1, 6), "the first rows are of one kind"
+    # where one kind has fewer than half, all of these are drawn, and more of the other
+    more = draw(30, "--half-reported")
+    assert Counter(row["weight"] for row in more) == {f"{24 / 18:.6g}": 18, "1": 12}
+    label_drawn(drawn)
+    capsys.readouterr()
+    assert main(["score", "cfaith_gen", str(replies), *judge, "--reference", str(drawn), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "no random part" not in printed.err
+    assert json.loads(printed.out)["metrics"]["hallucination_rate_ppi"] == pytest.approx(24 / 36, abs=1e-5)
 
 
 CELLS = st.text() | st.text("='-+@\t\r\n \",;\uff1da\0", max_size=6)

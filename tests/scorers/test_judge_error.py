@@ -212,12 +212,62 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
         assert estimate.low < real / 120 < estimate.high
 
 
-@pytest.mark.parametrize(("positives", "weight", "is_told"), [(50, 1.0, True), (50, 2.0, False), (5, 1.0, False)])
-def test_labels_that_are_no_random_part_are_told_of(positives: int, weight: float, is_told: bool) -> None:
-    """A judge calls 100 of 2,000 replies a hallucination; of 100 labels, half are of these, or as many as by chance."""
+@pytest.mark.parametrize(
+    ("positives", "weights", "advice"),
+    [
+        (50, (1.0, 1.0), "add a column `weight`"),
+        (50, (2.0, 38.0), None),
+        (50, (3.0, 3.0), "or correct `weight`"),
+        (100, (2.0, 38.0), "label all that were drawn"),
+        (5, (1.0, 1.0), None),
+        (5, (20.0, 20.0), None),
+    ],
+)
+def test_labels_that_are_no_random_part_are_told_of(
+    positives: int, weights: tuple[float, float], advice: str | None
+) -> None:
+    """A judge calls 100 of 2,000 replies a hallucination; of 100 labels, half are of these, all, or as by chance."""
     scores = judged(n < 100 for n in range(2_000))
     labelled = [*range(positives), *range(100, 200 - positives)]
-    labels = ReferenceLabels.of("h", [VerdictLabel(str(n), "", None, 0.0, weight=weight) for n in labelled])
-    told = drawn_otherwise([with_known_error(score, OPEN_ANSWER, labels, None) for score in scores])
-    assert bool(told) == is_told
-    assert told is None or "calls 50% of the labelled verdicts a hallucination, and 5% of all" in told
+    labels = [VerdictLabel(str(n), "", None, 0.0, weight=weights[n >= 100]) for n in labelled]
+    reference = ReferenceLabels.of("h", labels)
+    told = drawn_otherwise([with_known_error(score, OPEN_ANSWER, reference, None) for score in scores])
+    assert (told is None) == (advice is None)
+    assert told is None or (advice and advice in told and "a hallucination, and 5% of all" in told)
+
+
+def of_drawn(
+    labelled: Sequence[tuple[int, int, float]], replies: int = 2000, reported: int = 100
+) -> dict[str, Estimate]:
+    """Return the figures of replies, the first of which the judge reports, by labels of two kinds of replies.
+
+    Args:
+        labelled: For the reported replies and for the others, how many are labelled, how many of these are bad, and the
+            weight of each.
+        replies: How many replies there are.
+        reported: How many the judge reports.
+    """
+    labels = [
+        VerdictLabel(str(begin + n), "", None, float(n < bad), weight=weight)
+        for begin, (number, bad, weight) in zip((0, reported), labelled, strict=True)
+        for n in range(number)
+    ]
+    reference = ReferenceLabels.of("h", labels)
+    scores = judged(n < reported for n in range(replies))
+    return estimates(METRICS, (with_known_error(score, OPEN_ANSWER, reference, None) for score in scores))
+
+
+def test_a_sensitivity_is_no_better_known_than_the_heavy_labels_that_show_no_miss() -> None:
+    """Of 75 labels of what the judge did not report, none is a miss, but 4% of it may be, as many as it found."""
+    half = of_drawn([(75, 70, 100 / 75), (75, 0, 1900 / 75)])
+    found, missed = 70 * 100 / 75, 1900 * (1 - 0.025 ** (1 / 75))
+    low = half["judge_sensitivity"].low
+    assert half["judge_sensitivity"].value == 1.0 and low is not None and low < found / (found + missed)
+    # a few more of those drawn would tell of misses, so that little is known of kappa, and nothing with fewer labels
+    kappa, fewer = half["judge_kappa"], of_drawn([(15, 14, 100 / 15), (15, 0, 1900 / 15)])
+    assert kappa.low is not None and kappa.high is not None and kappa.high - kappa.low > 0.15
+    assert fewer["judge_kappa"].low is None and fewer["judge_sensitivity"].low in (None, pytest.approx(0, abs=0.05))
+    # labels that count alike, of which seven of seven hallucinations were found, say what seven do
+    alike = of_drawn([(8, 7, 2000 / 150), (142, 0, 2000 / 150)])["judge_sensitivity"]
+    assert alike.low == pytest.approx(of_drawn([(8, 7, 1.0), (142, 0, 1.0)])["judge_sensitivity"].low)
+    assert alike.low == pytest.approx(0.44, abs=0.01)
