@@ -246,6 +246,10 @@ def judge_error_metrics(rate: str, measurement: str, top: float = 1.0) -> tuple[
     return corrected(judged, measurement), judge_sensitivity, judge_specificity, judge_kappa, low, high
 
 
+_OF_CORRECTED = 11
+"""The number of sums from which `Corrected` computes its value; those that follow say on what its error rests."""
+
+
 @dataclass(frozen=True)
 class Corrected:
     """The terms of the prediction-powered estimate of a metric that is a mean over replies.
@@ -276,6 +280,7 @@ class Corrected:
             *(np.where(own, term, 0.0) for term in (f, f**2)),
             labelled,
             *(np.where(labelled, term, 0.0) for term in (weight, weight * y, weight * f, weight * y * f)),
+            *(np.where(own, term, 0.0) for term in judge_kappa.terms(columns)),
         )
 
     def _by_reference(self, columns: Columns) -> Columns:
@@ -299,7 +304,7 @@ def corrected(metric: Metric, measurement: str, name: str = "") -> Metric:
     terms, (bottom, top) = Corrected(metric, measurement), metric.range
 
     def uncut(sums: Array) -> Array:
-        _, items, without_judge, judged, *others = np.moveaxis(sums, -1, 0)
+        _, items, without_judge, judged, *others = np.moveaxis(sums[..., :_OF_CORRECTED], -1, 0)
         mean = ppi_mean(judged, np.array(others[:2]), others[2], np.array(others[3:]))
         return ratio(np.stack([without_judge + mean * judged, items], axis=-1))
 
@@ -313,6 +318,7 @@ def corrected(metric: Metric, measurement: str, name: str = "") -> Metric:
         requires_option="reference",
         within=metric.within,
         classes=lambda columns: [terms.judged(columns) & (columns["labels"] > 0)],
+        observations=lambda total: _observations_of_misses(total[_OF_CORRECTED:]),
         bounds=lambda total: metric.range if total[0] >= FEWEST and bottom <= float(uncut(total)) <= top else None,
     )
 
@@ -389,6 +395,19 @@ def _equal_observations(
     # the largest share of these verdicts of which none may be among as many labels, Kish's effective number
     unseen = 1 - BELOW ** (squared / weight**2)
     return math.log(BELOW) / -math.log1p(unseen * weight / whole)
+
+
+def _observations_of_misses(total: Array) -> float:
+    """Return on how many equal observations a corrected rate rests at most.
+
+    There is a limit if labels of what the judge does not report weigh more than those of what it reports.
+
+    Where none of these is a hallucination, the labels say little of how many there are among the many they stand for.
+    """
+    weight, positive, judge, both, _, squared, others_squared = total.tolist()
+    if others_squared * judge <= squared * (weight - judge) * (1 + _ROUNDING):
+        return math.inf
+    return _equal_observations(both, positive, judge, squared, weight - judge, others_squared)
 
 
 def _squared(weight: Array, label_weight: Array, labels: Array) -> Array:

@@ -79,6 +79,8 @@ def judged(design: Judged, generator: np.random.Generator) -> Columns:
     known = np.where(label > 0, 0.0, np.nan)
     one = np.ones(n)
     values: dict[str, npt.NDArray[Any]] = {"labels": label, "verdicts": one, "reference_weight": one + known}
+    y, f = label * (true == 1), label * (said == 1)
+    values |= {"label_weight": label, "label_positive": y, "labelled_positive": f, "both_positive": y * f}
     for place, (sense, name) in enumerate((("good", "right"), ("bad", "wrong"), ("neutral", "silent"))):
         by_judge, by_people = 1.0 * (said == place), 1.0 * (true == place) + known
         values |= {sense: by_judge, f"share_{name}": by_judge}

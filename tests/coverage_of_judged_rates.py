@@ -85,7 +85,26 @@ def tables(sample: Sample, design: Design) -> dict[str, Array]:
     one, y, f, n = np.ones(len(sample.true)), sample.true, sample.judge, sample.label
     none = 0 * one
     columns = {
-        "ppi": [n, one, none, one, f, f, n, n, n * y, n * f, n * y * f],
+        "ppi": [
+            n,
+            one,
+            none,
+            one,
+            f,
+            f,
+            n,
+            n,
+            n * y,
+            n * f,
+            n * y * f,
+            n,
+            n * y,
+            n * f,
+            n * y * f,
+            n,
+            n * f,
+            n - n * f,
+        ],
         "assumed": [f, one, design.sensitivity * one, design.specificity * one, one, none, one, one],
         "raw": [f, one],
         "labels": [n * y, n],

@@ -429,7 +429,7 @@ def test_a_slow_judge_is_asked_side_by_side(serve: Run, judged_replies: Path, ca
     assert not together.broken
 
 
-def test_empty_and_endless_replies_are_neither_right_nor_hallucinated_without_asking(serve: Run, tmp_path: Path, capsys: Capture) -> None:
+def test_empty_and_endless_replies_earn_nothing_without_asking(serve: Run, tmp_path: Path, capsys: Capture) -> None:
     server = serve(by_rule)
     replies = write_replies(tmp_path / "r.jsonl", ["", "<think>" + ITEMS[1].target])
     assert [(row["reason"], row["facts"]["hallucinated"]) for row in score(capsys, replies, server).details] == [

@@ -209,9 +209,9 @@ def test_half_of_the_labels_may_be_of_reported_replies_with_the_weights_that_thi
 
     half = draw(12, "--half-reported")
     assert re.search(r"cfaith_gen +12 +12 of 36 +6 of 24", capsys.readouterr().out)
-    assert Counter(("不知道" in row["reply"], row["weight"]) for row in half) == {(True, "4"): 6, (False, "2"): 6}
+    assert Counter(("在火星上" in row["reply"], row["weight"]) for row in half) == {(True, "4"): 6, (False, "2"): 6}
     assert half == draw(12, "--half-reported") != draw(12, "--half-reported", "--seed", "1")
-    assert sum("不知道" in row["reply"] for row in half[:6]) in range(1, 6), "the first rows are of one kind"
+    assert sum("在火星上" in row["reply"] for row in half[:6]) in range(1, 6), "the first rows are of one kind"
     # where one kind has fewer than half, all of these are drawn, and more of the other
     more = draw(30, "--half-reported")
     assert Counter(row["weight"] for row in more) == {f"{24 / 18:.6g}": 18, "1": 12}
