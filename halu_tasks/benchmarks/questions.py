@@ -49,7 +49,7 @@ def _metadata(row: Row) -> dict[str, Any]:
     """Read what SimpleQA says of a question, which is written as Python writes a dictionary."""
     try:
         metadata = ast.literal_eval(row["metadata"])
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError):
         metadata = None
     if not isinstance(metadata, dict) or not {"topic", "answer_type"} <= metadata.keys():
         raise ValueError(f"metadata is {row['metadata']!r}, expected a dictionary with 'topic' and 'answer_type'")
