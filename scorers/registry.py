@@ -35,6 +35,7 @@ READINGS = {
     "hallucinates_multilingual": "reading.questions:hallucinates",
     "letter_alone": "benchmarks.published:letter_alone",
     "pick": "reading.questions:pick",
+    "published_choice": "benchmarks.published:published_choice",
     "published_judgement": "benchmarks.published:published_judgement",
     "published_pick": "benchmarks.published:published_pick",
     "published_reasoned_judgement": "benchmarks.published:published_reasoned_judgement",

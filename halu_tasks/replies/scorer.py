@@ -96,7 +96,7 @@ class ReplyScorer:
         if self.judged:
             verdicts = ()
             text = self.task.judged_text(self.mode, item, reply.text)
-            if not reply.failure and self.task.rules.is_asked_about(self.mode, text):
+            if not reply.failure and self.task.rules.is_asked_about(self.mode, item, text):
                 verdicts = yield Ask("judge", item, text)
         scored = self.with_known_error(self.task.score(self.mode, item, reply, verdicts))
         if self.penalty != 1:

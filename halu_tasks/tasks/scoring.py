@@ -403,7 +403,7 @@ class Scoring(Keys):
 
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
         assert self.judge
-        declines = not self.is_asked_about(mode, text)
+        declines = not self.is_asked_about(mode, item, text)
         if declines and verdicts:
             verdicts = ()
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
@@ -429,10 +429,15 @@ class Scoring(Keys):
         assert self.read
         return _first_read(map(self.read, self._readings(ReplyText(reply), questions)))
 
-    def is_asked_about(self, mode: str, text: str) -> bool:
-        """Whether a judge is asked about a text: not in `strict` about one that declines, which no label fits."""
+    def is_asked_about(self, mode: str, item: Item, text: str) -> bool:
+        """Whether a judge is asked about a text: not in `strict` about one that declines, if no label fits it.
+
+        A line of the target that declines, too, says that declining may be right.
+        """
         assert self.judge
-        return mode != "strict" or self.judge.has_neutral or not only_declines(ReplyText(text).text)
+        if mode != "strict" or self.judge.has_neutral or not only_declines(ReplyText(text).text):
+            return True
+        return any(map(only_declines, item.target.splitlines()))
 
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""

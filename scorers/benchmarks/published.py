@@ -193,6 +193,12 @@ def letter_alone(reply: str) -> Answer[str]:
     return Answer(letter) if letter in ("A", "B", "C", "D") else Answer(None, "not a letter alone")
 
 
+def published_choice(reply: str) -> Answer[str]:
+    """Read a reply that is a letter alone, or one after "Answer: " at its start (`paper`, HalluQA's evaluator)."""
+    letter = reply.strip().removeprefix("Answer: ")
+    return Answer(letter) if letter in ("A", "B", "C", "D", "E") else Answer(None, "not a letter alone")
+
+
 def truth_word_alone(reply: str) -> Answer[str]:
     """Read a reply that is 正确 (True) or 错误 (False) and nothing else (`paper`)."""
     word = {"正确": "True", "错误": "False"}.get(reply.strip())

@@ -50,6 +50,7 @@ PAPERS = {
     "halluverse25": "HalluVerse25",
     "factored_verification": "Factored Verification",
     "mushroom": "Mu-SHROOM",
+    "halluqa": "HalluQA",
 }
 """The papers by the name of their reference table; other tables are of benchmarks that the package does not have."""
 
