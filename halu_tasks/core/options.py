@@ -185,6 +185,14 @@ class ScoringOptions:
             "needed, claim, reply and by; items without one count as judge_failed"
         ),
     ] = None
+    verdict_columns: Annotated[
+        tuple[str, ...],
+        "FIELD:COLUMN,…",
+        Help(
+            "for verdicts of other programs: columns whose names differ from the fields, and what each label is known "
+            "by, as 'id:doc.id,bad:score<0.5,good:score>=0.5'; docs/recorded-verdicts.md"
+        ),
+    ] = ()
     reference: Annotated[
         str | None,
         "FILE",
@@ -290,9 +298,12 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         settings = self.settings()
         given = {name: value for name, value in vars(self).items() if value is not settings[name].default}
         vars(self).update(checked_settings(Options, given))
-        for pair in self.columns:
-            if not all(pair.partition(":")[::2]):
-                raise UsageError(f"option columns: expected FIELD:COLUMN, got {pair!r}")
+        for name in ("columns", "verdict_columns"):
+            for pair in getattr(self, name):
+                if not all(pair.partition(":")[::2]):
+                    raise UsageError(f"option {name}: expected FIELD:COLUMN, got {pair!r}")
+        if self.verdict_columns and self.verdicts is None:
+            raise UsageError("option verdict_columns: only has a meaning with verdicts")
         if self.verdicts is not None and self.judge is not None:
             raise UsageError("option verdicts: recorded verdicts take the place of a judge; leave out one of the two")
         if self.judge_price is not None and self.judge_max_cost is None:

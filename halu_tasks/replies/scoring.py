@@ -134,7 +134,8 @@ def scores_of(
         if role == "judge":
             assert judged
             if recorded := evaluation.recorded:
-                return [recorded.of_text(judged, *text, options.judge_max_characters) for text in texts]
+                of_run = evaluation.task, options.scoring
+                return [recorded.of_text(*of_run, *text, options.judge_max_characters) for text in texts]
             return _verdicts(options, judged, texts, f"judging {evaluation.task.name}", costs)
         assert evaluation.reader
         doing = f"reading replies to {evaluation.task.name}"

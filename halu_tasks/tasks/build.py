@@ -244,7 +244,8 @@ class Evaluation:
             return None
         from halu_tasks.tasks.verdicts import read_verdicts  # imports what reads replies, which listings avoid
 
-        return read_verdicts(self.options.verdicts, self.task, {item.id for item in self.unrendered()})
+        ids = {item.id for item in self.unrendered()}
+        return read_verdicts(self.options.verdicts, self.task, ids, self.options.verdict_columns)
 
     @property
     def version(self) -> str:

@@ -43,12 +43,12 @@ def write_label_rows(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
             )
 
 
-def read_label_rows(path: Path, needed: str = "label") -> Iterator[tuple[int, Row]]:
+def read_label_rows(path: Path, needed: Iterable[str] = ("id", "label")) -> Iterator[tuple[int, Row]]:
     """Read (number, row) of each row of a file that `write_label_rows` or someone else has written.
 
     Args:
         path: The file.
-        needed: The column that a table needs besides `id`.
+        needed: The columns that a table needs.
 
     Raises:
         DataError: The file cannot be read, or lacks a needed column.
@@ -56,7 +56,7 @@ def read_label_rows(path: Path, needed: str = "label") -> Iterator[tuple[int, Ro
     if not path.name.lower().endswith((".csv", WORKBOOK)):
         yield from json_lines(path)
         return
-    for number, row in table_lines(path, {"id": (), needed: ()}):
+    for number, row in table_lines(path, dict.fromkeys(needed, ())):
         yield (
             number,
             {name: cell[1:] if cell[:1] == "'" and _FORMULA.match(cell) else cell for name, cell in row.items()},

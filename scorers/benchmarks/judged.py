@@ -60,7 +60,11 @@ def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
     if not text:
         return Answer(None, ReplyText(reply).missing)
     reason = "the judge gave no verdict" if FAILED in (verdicts or ()) else ""
-    return Answer(text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…", reason)
+    return Answer(_beginning(text, _KEPT_ANSWER), reason)
+
+
+def _beginning(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[:longest] + "…"
 
 
 def _text_of(reply: str) -> str:
@@ -350,7 +354,9 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
             "any": wrong > 0,
             "factor": item.gold.adjustment,
         }
-    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, ReplyText(reply).missing or "empty")
+    answer = (
+        Answer(_beginning(summary, _KEPT_SUMMARY)) if summary else Answer(None, ReplyText(reply).missing or "empty")
+    )
     return ScoredReply.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 
