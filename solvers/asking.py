@@ -33,7 +33,7 @@ from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.core.settings import checked_settings
 from halu_tasks.judging.reaching import failure_of, refusal
 from halu_tasks.scorers.methods import Opinions
-from halu_tasks.scorers.reading.reply import server_message
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.tasks import Task, TaskReference
 from halu_tasks.tasks.registry import prompt_names
@@ -195,7 +195,7 @@ async def ask(
         if (refused := refusal(error, str(model))) is None:
             raise
         output = refused
-    if failure_of(output) or server_message(output.completion):
+    if failure_of(output) or ReplyText(output.completion).failure:
         raise RequestFailed(output)
     return output
 

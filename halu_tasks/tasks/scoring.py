@@ -17,15 +17,15 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import CLASS, in_mode
-from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
-from halu_tasks.scorers.reading.reply import ReplyText, server_message
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
-from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
+from halu_tasks.scorers.score import ScoredReply, mark_missing
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
@@ -41,7 +41,7 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 
 Real replies that continue with another question after their answer do so much earlier.
 """
-_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: ANSWERED}
+_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, EMPTY: UNPARSED, INFERRED: ANSWERED}
 _WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
 _OF_SPANS = ("categories", "degrees")
 _USUAL: Mapping[str, tuple[Any, str]] = {
@@ -367,22 +367,20 @@ class Scoring(Keys):
         """Score a reply; `questions` are those that a reply may continue with."""
         if CLASS in item.tags:
             item = in_mode(item, mode)
-        text = ReplyText(reply.text, f"{item.system}\n{item.prompt}" if item.prompt else "")
-        # in `paper` the authors read what servers write in the place of a reply
-        if failure := reply.failure or (server_message(text) if mode == "strict" else ""):
-            score = mark_failed(self.score(mode, item, Reply(""), verdicts, questions), failure)
-            return replace(score, blank=False)
+        prompt = f"{item.system}\n{item.prompt}" if item.prompt else ""
+        text = _reply_text(mode, reply.text, prompt, reply.failure)
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, text, questions), verdicts)
         else:
             score = self._read_score(mode, item, text, questions)
-            if reply.probability is not None:
+            if reply.probability is not None and not text.failure:
                 score = with_probability(score, reply.probability)
+        score = mark_missing(score, text)
         if mode == "strict":
-            return mark_empty(score, text) if score.answer is None else score
+            return score
         # in `paper` the authors tell neither these apart, nor empty replies from others
         outcome = _IN_PAPER.get(score.outcome, score.outcome)
-        return replace(score, outcome=outcome, scoring=mode, blank=not reply.text.strip())
+        return replace(score, outcome=outcome, scoring=mode, blank=not (text.failure or text.strip()))
 
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
@@ -408,10 +406,11 @@ class Scoring(Keys):
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
-        if mode == "strict" and (answer := structured_answer(ReplyText(reply).text)):
+        text = _reply_text(mode, reply)
+        if mode == "strict" and (answer := structured_answer(text.text)):
             return answer
-        parts = self._readings(ReplyText(reply), questions) if mode == "strict" else (reply,)
-        return next((text for text in parts if self.judge.questions(item, text, len(text))), reply)
+        parts = self._readings(text, questions) if mode == "strict" else (text,)
+        return next((part for part in parts if self.judge.questions(item, part, len(part))), text)
 
     def _readings(self, reply: ReplyText, questions: tuple[str, ...]) -> tuple[ReplyText, ...]:
         """Return the parts of a reply to read in `strict`, in order, until one has an answer.
@@ -432,6 +431,11 @@ class Scoring(Keys):
         assert self.read
         answer = self.read(text)
         return answer.outcome != UNPARSED and not answer.inferred
+
+
+def _reply_text(mode: str, reply: str, prompt: str = "", failure: str = "") -> ReplyText:
+    # in `paper` the authors read what servers write in the place of a reply
+    return ReplyText(reply, prompt, failure or ("" if mode == "paper" else None))
 
 
 def _facts_of(metric: Metric) -> set[str]:

@@ -58,7 +58,7 @@ def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
     """Return an open answer as a score keeps it: without reasoning, and shortened."""
     text = _text_of(reply)
     if not text:
-        return Answer(None, ReplyText(reply).missing)
+        return ReplyText(reply).missing or Answer(None)
     reason = "the judge gave no verdict" if FAILED in (verdicts or ()) else ""
     return Answer(text if len(text) <= _KEPT_ANSWER else text[:_KEPT_ANSWER] + "…", reason)
 
@@ -304,7 +304,7 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
             "any": wrong > 0,
             "factor": item.gold.adjustment,
         }
-    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else Answer(None, ReplyText(reply).missing or "empty")
+    answer = Answer(summary[:_KEPT_SUMMARY]) if summary else ReplyText(reply).missing or Answer(None, "empty")
     return ScoredReply.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 

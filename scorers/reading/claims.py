@@ -18,13 +18,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import ABSTAINED, Answer
 from halu_tasks.scorers.reading.clauses import signs, stated
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.lines import BULLET, NUMBER
 from halu_tasks.scorers.reading.reply import ReplyText, ends, sentences
-from halu_tasks.scorers.reading.steps import Question
+from halu_tasks.scorers.reading.steps import Question, partly_declines
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reading.vocabulary import Vocabulary
 
@@ -79,19 +79,19 @@ class Checks(NamedTuple):
     Attributes:
         checked: Whether each claim is supported, in order.
         unchecked: The number of claims without a check.
-        reason: Why no check was found; empty if one was.
+        none: The answer where no check was found, with the reason.
     """
 
     checked: list[bool]
     unchecked: int = 0
-    reason: str = ""
+    none: Answer[str] = Answer(None, "no claim with a check")
 
 
 def checks(reply: str) -> Checks:
     """Return whether each claim that a reply lists is supported."""
     reply = ReplyText(reply)
     if reply.missing:
-        return Checks([], reason=reply.missing)
+        return Checks([], none=reply.missing)
     text = reply.text
     opens = "[" if -1 < text.find("[") < text.find("{") or "{" not in text else "{"
     found = [check for value in values(text, opens) for check in _of_data(value.content)]
@@ -100,19 +100,21 @@ def checks(reply: str) -> Checks:
     text = _NEXT_CLAIM.sub("\n", _FORM.sub("", ends(re.sub(r"(?m)^[ \t]*\*[ \t]+", "- ", text))))
     lines = [line for raw in text.splitlines() if (line := raw[:_LONGEST].translate(_PLAIN).strip())]
     if not lines:
-        return Checks([], reason="empty")
+        return Checks([], none=Answer(None, "empty"))
     labels = [read_support.label(line) for line in lines]
     if len(lines) > 1 and None not in labels:
         return Checks([label == SUPPORTED for label in labels])
     claims = {claim["number"] or claim["text"] for line in lines if (claim := _CLAIM.match(_MARK.sub("", line)))}
     checked = _with_revision(list(_of_lines(lines)), lines) or list(_of_sentences("\n".join(lines)))
-    return Checks(checked, max(len(claims) - len(checked), 0), "" if checked else "no claim with a check")
+    if not checked and partly_declines(reply):
+        return Checks([], none=Answer(None, "declines", ABSTAINED))
+    return Checks(checked, max(len(claims) - len(checked), 0))
 
 
 def supported(reply: str) -> Answer[bool]:
     """Return whether the single claim that a reply checks is supported; unparsed if there is no check."""
     answer = read_support(reply)
-    return Answer(None if answer.value is None else answer.value == SUPPORTED, answer.reason)
+    return Answer(None if answer.value is None else answer.value == SUPPORTED, answer.reason, answer.unanswered)
 
 
 def _of_data(value: Any) -> list[bool | None]:

@@ -8,6 +8,7 @@ import unicodedata
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, Self
 
+from halu_tasks.scorers.answer import EMPTY, REQUEST_FAILED, UNPARSED, Answer
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.lexicon import load
 from halu_tasks.scorers.reading.lines import BULLET, NUMBER, Line, kinds, lines
@@ -86,23 +87,34 @@ class Sentence(NamedTuple):
 class ReplyText(str):
     """A reply as the model wrote it, and what is read of it.
 
+    If the request failed, the model wrote nothing, and the text is empty.
+
     Attributes:
         prompt: What the model was asked; whatever the reply repeats of it says nothing.
+        failure: Why the request failed, or the message of a server in the place of a reply; otherwise empty.
     """
 
     prompt: str
+    failure: str
 
-    def __new__(cls, reply: str, prompt: str = "") -> Self:
-        """Return a reply to a prompt; one that is a `ReplyText` already is returned itself."""
+    def __new__(cls, reply: str, prompt: str = "", failure: str | None = None) -> Self:
+        """Return a reply to a prompt; one that is a `ReplyText` already is returned itself.
+
+        Args:
+            reply: The reply.
+            prompt: What the model was asked; empty if that is not known.
+            failure: Why the request failed, empty if it did not; None if the reply itself tells.
+        """
         if isinstance(reply, cls):
             return reply
-        self = super().__new__(cls, reply)
-        self.prompt = prompt
+        failure = _server_message(reply) if failure is None else failure
+        self = super().__new__(cls, "" if failure else reply)
+        self.prompt, self.failure = prompt, failure
         return self
 
     def until(self, end: int) -> ReplyText:
         """Return the beginning of the reply up to an offset, without white space at its end."""
-        return ReplyText(self[:end].rstrip(), self.prompt)
+        return ReplyText(self[:end].rstrip(), self.prompt, self.failure)
 
     @cached_property
     def text(self) -> str:
@@ -120,11 +132,15 @@ class ReplyText(str):
         return strip_reasoning(self) if may_reason else str(self)
 
     @cached_property
-    def missing(self) -> str:
-        """Why there is nothing to read: the reply is empty, or its reasoning does not end; otherwise empty."""
+    def missing(self) -> Answer[Any] | None:
+        """The answer of a reply without anything to read, because it failed, is empty or ends before its reasoning."""
         if self._split is None:
-            return "unclosed reasoning"
-        return "" if self.text.strip() else "empty"
+            return Answer(None, "unclosed reasoning")
+        if self.text.strip():
+            return None
+        if self.failure:
+            return Answer(None, self.failure, REQUEST_FAILED)
+        return Answer(None, "empty", UNPARSED if self.strip() else EMPTY)
 
     @cached_property
     def values(self) -> list[JsonValue]:
@@ -195,7 +211,7 @@ def _failures() -> re.Pattern[str]:
     return re.compile(rf"[\W_]*(?:{'|'.join(expressions)})", re.IGNORECASE)
 
 
-def server_message(reply: str) -> str:
+def _server_message(reply: str) -> str:
     """Return the message of a server or a client that stands in the place of a reply; empty if none does.
 
     It is all that is there: an object with the key `error`, an error by its HTTP status, or a message as providers word

@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import ABSTAINED, Answer
 from halu_tasks.scorers.reading.data import is_data, strings_in
 from halu_tasks.scorers.reading.lines import (
     ENCLOSING,
@@ -123,7 +123,7 @@ def _answer(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
     if _is_echo(reply, source):
         return Answer(None, "repeats the prompt")
     if reply.missing:
-        return Answer(None, "empty reply" if reply.missing == "empty" else reply.missing)
+        return reply.missing
     for step in _STEPS:
         answer = step(reply, source, unit, expected)
         if answer is not None:
@@ -178,7 +178,7 @@ def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
         return None
     given = [line for raw in reply.text.splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
     if not given:
-        return Answer(None, "empty reply")
+        return Answer(None, "empty")
     if len(given) == 1 and len(given[0]) <= 8 and _NONE.fullmatch(given[0]):  # it may be a word of the text
         return Answer([])
     is_within_word = len(given) == 1 and given[0].isalpha() and not source.holds(given[0])  # "Nic", of Nicolas
@@ -203,7 +203,7 @@ def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strin
 def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
     """Return the strings on the lines under the heading that fits best."""
     if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
-        return Answer(None, "declines", abstained=True)
+        return Answer(None, "declines", ABSTAINED)
     # what stands in the text is no title, though it is in bold and about truth
     given_lines = [
         line._replace(is_title=False) if line.is_title and source.holds(bare(line.text)) else line
@@ -485,7 +485,7 @@ def _named(text: str, expected: int) -> list[str]:
 def _nothing(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
     """Return the empty list if a reply says that there is nothing, or no answer if it declines."""
     if _declines(reply.plain):
-        return Answer(None, "declines", abstained=True)
+        return Answer(None, "declines", ABSTAINED)
     return Answer([]) if unit != "replacement" and _says_nothing(reply.plain, unit) else None
 
 

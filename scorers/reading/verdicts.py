@@ -94,7 +94,7 @@ class VerdictReader:
         """
         reply = ReplyText(reply)
         if reply.missing:
-            return Answer(None, reply.missing)
+            return reply.missing
         answer = self._of_text(reply.text)
         # a judge that mentions closing markup has said its verdict before that
         before = answer.value and self._of_text(unopened_reasoning(reply)).value

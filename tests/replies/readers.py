@@ -11,9 +11,8 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import explanations, labels, published
 from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.reading.claims import checks, read_support
-from halu_tasks.scorers.reading.questions import error_type
+from halu_tasks.scorers.reading.questions import error_type, hallucinates
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.reply import server_message
 from halu_tasks.scorers.reading.steps import partly_declines
 from halu_tasks.scorers.reading.strings import quotations, replacements
 from halu_tasks.tasks import build, task_named
@@ -54,7 +53,7 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "declining": lambda row: Answer("declines" if partly_declines(row["reply"]) else "states", ""),
     "factchd": of_task("factchd"),
     "factchd_explanation": lambda row: Answer(explanations.read(row["reply"])[1]),
-    "failed": lambda row: Answer("failed" if server_message(row["reply"]) else "a reply"),
+    "failed": lambda row: Answer("failed" if hallucinates(row["reply"]).outcome == "failed" else "a reply"),
     "halluverse25": lambda row: error_type(row["reply"]),
     "halluverse25_binary": of_task("halluverse25_binary_en"),
     "halueval_general_localization": lambda row: quotations(row["reply"], row["passage"], "passage"),
