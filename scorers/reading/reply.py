@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from halu_tasks.scorers.answer import EMPTY, REQUEST_FAILED, UNPARSED, Answer
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.lexicon import load
-from halu_tasks.scorers.reading.lines import BULLET, NUMBER, Line, kinds, lines
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER, TICKED, Line, kinds, lines
 from halu_tasks.scorers.reading.reasoning import HINT, REACT, TOKEN, strip_reasoning
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
@@ -35,6 +35,7 @@ _PLAIN = {
     **dict(zip(map(ord, "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與發現實據證爲"),
                "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
 }  # fmt: skip
+_PLAIN_IN_BRACKETS = {code: plain for code, plain in _PLAIN.items() if chr(code) not in "[]"}
 # between letters, it is a hyphen: NON–FACTUAL
 _DASH = re.compile(r"(?<=[^\W\d_])[\u2013\u2212](?=[^\W\d_])")
 _DIGIT = re.compile(r"(?![0-9])\d")
@@ -42,7 +43,7 @@ MARKUP = " \t>*_#"
 """What surrounds a line in Markdown."""
 # "[[A>>B]]": the marks of tags are taken off
 _RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
-_TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
+_UNTICKED = re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
 _LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
 # several words of the judged text, within a sentence, say nothing of it
 _QUOTATION = re.compile(r"(?<=\w )[\"“](?=(?:[^\s\"”]+ ){3})[^\"”\n]{1,500}[\"”](?=,? \w)")
@@ -268,6 +269,18 @@ def _names_answer(name: str) -> bool:
     return bool(found & _OF_ANSWER) and not found & {"aside", "analysis", "field"}
 
 
+def plain_line(text: str) -> str:
+    """Return a line in the characters of a plain sentence; brackets remain, and dashes that are no hyphens."""
+    if not text.isascii():
+        text = _plain_letters(text)
+    return " ".join(text.translate(_PLAIN_IN_BRACKETS).split())
+
+
+def _plain_letters(text: str) -> str:
+    text = _DASH.sub("-", text)
+    return _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+
+
 def ends(text: str) -> str:
     """Return the text, or its two ends if it is longer than any real reply."""
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
@@ -278,8 +291,8 @@ def sentences(text: str) -> list[Sentence]:
 
     One that ends in a colon includes the next one, unless that is an item of a list.
     """
-    if _TICKED.search(text):
-        text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
+    if TICKED.search(text):
+        text = TICKED.sub("✔ ", _UNTICKED.sub("", text))
     if any(mark in text for mark in "<>/\\="):
         text = _RATED.sub(r"\1 \2 \3", text)
         text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", _BOX.sub(" ", ends(text)))
@@ -287,8 +300,7 @@ def sentences(text: str) -> list[Sentence]:
     else:
         text = ends(text)
     if not text.isascii():
-        text = _DASH.sub("-", text)
-        text = _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+        text = _plain_letters(text)
     found: list[Sentence] = []
     quotes = '"' in text or "“" in text
     for raw in text.split("\n"):
