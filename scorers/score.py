@@ -150,7 +150,7 @@ def score_label(item: Item, answer: Answer[str], facts: Mapping[str, float] | No
 
 
 def mark_missing(scored: ScoredReply, reply: ReplyText) -> ScoredReply:
-    """Set the outcome to `failed` or `empty` if there is no reply, also where the reading does not say so."""
+    """Set the outcome to `failed` or `empty` if there is no reply, also where a reading of one's own does not."""
     if reply.failure:
         return replace(scored, outcome=REQUEST_FAILED, reason=reply.failure)
     return replace(scored, outcome=EMPTY) if scored.answer is None and not reply.strip() else scored

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, ValidationError, model_validator
 
@@ -34,7 +34,6 @@ from halu_tasks.text.folding import fold, slug
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
 
-Result = TypeVar("Result", ScoredReply, Answer[str])
 MODES: tuple[Mode, ...] = ("strict", "paper")
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 """How far a reply is searched for further questions, in characters, and how many of these are looked at.
@@ -42,6 +41,8 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 Real replies that continue with another question after their answer do so much earlier.
 """
 _IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, EMPTY: UNPARSED, INFERRED: ANSWERED}
+_UNTOLD_FAILURE: Mapping[str, str | None] = {"strict": None, "paper": ""}
+"""What a reply is taken for if nobody says that its request failed: in `paper` the authors read servers' messages."""
 _WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
 _OF_SPANS = ("categories", "degrees")
 _USUAL: Mapping[str, tuple[Any, str]] = {
@@ -368,14 +369,15 @@ class Scoring(Keys):
         if CLASS in item.tags:
             item = in_mode(item, mode)
         prompt = f"{item.system}\n{item.prompt}" if item.prompt else ""
-        text = _reply_text(mode, reply.text, prompt, reply.failure)
+        text = ReplyText(reply.text, prompt, reply.failure or _UNTOLD_FAILURE[mode])
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, text, questions), verdicts)
         else:
             score = self._read_score(mode, item, text, questions)
             if reply.probability is not None and not text.failure:
                 score = with_probability(score, reply.probability)
-        score = mark_missing(score, text)
+        if score.answer is None or text.failure:
+            score = mark_missing(score, text)
         if mode == "strict":
             return score
         # in `paper` the authors tell neither these apart, nor empty replies from others
@@ -401,12 +403,13 @@ class Scoring(Keys):
     def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
         assert self.read
-        return _first_read(map(self.read, self._readings(ReplyText(reply), questions)))
+        (part,) = self._readings(ReplyText(reply), questions)
+        return self.read(part)
 
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
-        text = _reply_text(mode, reply)
+        text = ReplyText(reply, failure=_UNTOLD_FAILURE[mode])
         if mode == "strict" and (answer := structured_answer(text.text)):
             return answer
         parts = self._readings(text, questions) if mode == "strict" else (text,)
@@ -433,19 +436,6 @@ class Scoring(Keys):
         return answer.outcome != UNPARSED and not answer.inferred
 
 
-def _reply_text(mode: str, reply: str, prompt: str = "", failure: str = "") -> ReplyText:
-    # in `paper` the authors read what servers write in the place of a reply
-    return ReplyText(reply, prompt, failure or ("" if mode == "paper" else None))
-
-
 def _facts_of(metric: Metric) -> set[str]:
     """Return the columns that a metric reads, but for tags, which are the items'."""
     return {*metric.columns} - {f"tag_{tag}" for tag in metric.tags}
-
-
-def _first_read(results: Iterable[Result]) -> Result:
-    """Return the first result from which an answer could be read, or else the last one."""
-    for result in results:
-        if result.outcome != UNPARSED:
-            break
-    return result

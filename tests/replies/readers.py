@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.replies import read_verdict as read_builder_verdict
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import explanations, labels, published
@@ -15,7 +17,7 @@ from halu_tasks.scorers.reading.questions import error_type, hallucinates
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.steps import partly_declines
 from halu_tasks.scorers.reading.strings import quotations, replacements
-from halu_tasks.tasks import build, task_named
+from halu_tasks.tasks import build
 
 Row = dict[str, Any]
 FOLDER = Path(__file__).parent
@@ -27,9 +29,16 @@ def rows(name: str) -> list[Row]:
     return [json.loads(line) for line in lines]
 
 
+def read_label(task: str, reply: str) -> Answer[Any]:
+    """Read a label as the task of that name does in strict, whatever the item."""
+    evaluation = build(task, Options(data="sample"))
+    item = replace(evaluation.items[0], system="", prompt="")
+    scored = evaluation.task.score("strict", item, Reply(reply))
+    return Answer(scored.answer, scored.reason, scored.outcome, scored.outcome == "inferred", scored.step, scored.place)
+
+
 def of_task(task: str) -> Callable[[Row], Answer[Any]]:
-    """Read a label as the task of that name does."""
-    return lambda row: task_named(task).label(row["reply"])
+    return lambda row: read_label(task, row["reply"])
 
 
 def type_as_published(row: Row) -> Answer[str]:
