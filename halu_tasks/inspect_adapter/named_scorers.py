@@ -24,7 +24,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.figures import as_metadata, figures, spread_all
-from halu_tasks.inspect_adapter.scorer import graded, inspect_score, prompt_of, with_method_output
+from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
@@ -36,7 +36,7 @@ from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.score import ScoredReply, score_label
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt
+from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt, prompt_of, turns_of
 
 
 @metric(name="clustered", scores="unreduced")
@@ -162,7 +162,7 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
 
 
 def _reply_of(state: TaskState) -> ReplyText:
-    return ReplyText(state.output.completion, "\n".join(prompt_of(state)), failure_of(state.output) or None)
+    return ReplyText(state.output.completion, "\n".join(prompt_of(turns_of(state))), failure_of(state.output) or None)
 
 
 # --- texts of a user's own ------------------------------------------------------------------------
