@@ -36,9 +36,9 @@ class Answer(NamedTuple, Generic[T]):
     """The answer read from a reply.
 
     Attributes:
-        value: The answer; None if the reply declines to answer or cannot be read.
+        value: The answer; None if there is none.
         reason: Why there is no value; empty if there is one.
-        abstained: Whether the reply declines to answer ("I cannot determine whether this is correct").
+        unanswered: The outcome if there is no value.
         inferred: Whether the value is inferred from the reply's prose. A declared answer ("Final verdict: True") takes
             precedence over an inferred one, even if it comes later.
         step: The step of reading that found the value; empty if there is none.
@@ -48,17 +48,14 @@ class Answer(NamedTuple, Generic[T]):
 
     value: T | None
     reason: str = ""
-    abstained: bool = False
+    unanswered: Outcome = UNPARSED
     inferred: bool = False
     step: str = ""
     place: tuple[int, int] | None = None
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome.
-
-        Whether a reply is `empty` is decided by `mark_empty`, which has the reply itself.
-        """
+        """The outcome."""
         if self.value is not None:
             return INFERRED if self.inferred else ANSWERED
-        return ABSTAINED if self.abstained else UNPARSED
+        return self.unanswered

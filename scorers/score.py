@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import ANSWERED, EMPTY, REQUEST_FAILED, Answer, Outcome
 from halu_tasks.scorers.judge import Verdict
+from halu_tasks.scorers.reading.reply import ReplyText
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.methods import Cost, Opinions
@@ -148,11 +149,8 @@ def score_label(item: Item, answer: Answer[str], facts: Mapping[str, float] | No
     return ScoredReply.of(item, answer, {"correct": float(answer.value == item.target), **(facts or {})})
 
 
-def mark_empty(scored: ScoredReply, reply: str) -> ScoredReply:
-    """Set the outcome to `empty` if the reply has no content, which says nothing about the model."""
+def mark_missing(scored: ScoredReply, reply: ReplyText) -> ScoredReply:
+    """Set the outcome to `failed` or `empty` if there is no reply, also where a reading of one's own does not."""
+    if reply.failure:
+        return replace(scored, outcome=REQUEST_FAILED, reason=reply.failure)
     return replace(scored, outcome=EMPTY) if scored.answer is None and not reply.strip() else scored
-
-
-def mark_failed(scored: ScoredReply, failure: str) -> ScoredReply:
-    """Set the outcome of an empty reply to `failed` if its request failed, for this reason."""
-    return replace(scored, outcome=REQUEST_FAILED, reason=failure) if failure else scored

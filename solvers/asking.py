@@ -29,11 +29,12 @@ from pydantic import BaseModel, ConfigDict
 
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import ArgumentError, UsageError
+from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.core.settings import checked_settings
 from halu_tasks.judging.reaching import failure_of, refusal
 from halu_tasks.scorers.methods import Opinions
-from halu_tasks.scorers.reading.reply import server_message
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.tasks import Task, TaskReference
 from halu_tasks.tasks.registry import prompt_names
@@ -195,7 +196,7 @@ async def ask(
         if (refused := refusal(error, str(model))) is None:
             raise
         output = refused
-    if failure_of(output) or server_message(output.completion):
+    if failure_of(output) or ReplyText(output.completion).failure:
         raise RequestFailed(output)
     return output
 
@@ -315,6 +316,23 @@ def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str,
 # --- records --------------------------------------------------------------------------------------
 
 
+Turn = tuple[str, str]
+"""The role and the text of a turn."""
+
+
+def turns_of(state: TaskState) -> list[Turn]:
+    """Return the turns of a sample's input."""
+    given = state.input
+    return [("user", given)] if isinstance(given, str) else [(turn.role, turn.text) for turn in given]
+
+
+def prompt_of(turns: Iterable[Turn]) -> tuple[str, str]:
+    """Return the system text and the question of an input, whose last turn of a user it is."""
+    turns = [*turns]
+    system, asked = ([text for role, text in turns if role == name] for name in ("system", "user"))
+    return system[0] if system else "", asked[-1] if asked else ""
+
+
 class SampleMetadata(BaseModel):
     """What scorers and methods read of a sample of this package.
 
@@ -376,6 +394,23 @@ class SampleMetadata(BaseModel):
     def item_id(self, sample_id: int | str | None) -> str:
         """Return the item's id, before which a group's sample has the name of the task."""
         return str(sample_id).removeprefix(f"{self.task}/" if self.group else "")
+
+    def item(self, sample_id: int | str | None, target: str | Iterable[str], turns: Iterable[Turn]) -> Item:
+        """Return the item of a sample.
+
+        Args:
+            sample_id: The sample's id.
+            target: The sample's target.
+            turns: The turns of its input.
+        """
+        return Item(
+            self.item_id(sample_id),
+            self.cluster,
+            target if isinstance(target, str) else "\n".join(target),
+            *prompt_of(turns),
+            gold=self.benchmark_task.gold(self.gold),
+            tags=self.tags,
+        )
 
     @property
     def reference(self) -> TaskReference:

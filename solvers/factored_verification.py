@@ -334,7 +334,7 @@ def listed_claims(reply: str) -> tuple[list[str], int, str]:
     """
     reply = ReplyText(reply)
     if reply.missing:
-        return [], 0, reply.missing
+        return [], 0, reply.missing.reason
     text = reply.text.strip()
     if cue := _CUE.search(text):
         text = text[cue.end() :]

@@ -117,7 +117,8 @@ def _is_text(value: Any) -> bool:
 
 def _unreadable(reply: str, expected: str) -> str:
     """Return why nothing could be read from a reply."""
-    return ReplyText(reply).missing or f"no {expected}"
+    missing = ReplyText(reply).missing
+    return missing.reason if missing else f"no {expected}"
 
 
 # --- verdicts -------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.figures import as_metadata, figures, spread_all
-from halu_tasks.inspect_adapter.scorer import graded, inspect_score, prompt_of, with_method_output
+from halu_tasks.inspect_adapter.scorer import graded, inspect_score, with_method_output
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
@@ -33,10 +33,10 @@ from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
-from halu_tasks.scorers.reading.reply import server_message
-from halu_tasks.scorers.score import ScoredReply, mark_failed, score_label
+from halu_tasks.scorers.reading.reply import ReplyText
+from halu_tasks.scorers.score import ScoredReply, score_label
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt
+from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, checked, method_prompt, prompt_of, turns_of
 
 
 @metric(name="clustered", scores="unreduced")
@@ -152,14 +152,17 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
     async def score(state: TaskState, target: Target) -> InspectScore:
         own = SampleMetadata.of(state)
         fields = {**own.fields, **own.gold, **state.metadata} if own else state.metadata
-        sample = UserSample(str(state.sample_id), list(target), fields, prompt="\n".join(prompt_of(state)))
-        failure = failure_of(state.output)
-        found = mark_failed(named.score(sample, "" if failure else state.output.completion), failure)
+        sample = UserSample(str(state.sample_id), list(target), fields)
+        found = named.score(sample, _reply_of(state))
         value = of_one(found)
         metadata = {"scorer": name, "arguments": dict(arguments), **found.as_json()}
         return inspect_score(found, value if name in ("iou", "expmatch") else graded(value), metadata)
 
     return score
+
+
+def _reply_of(state: TaskState) -> ReplyText:
+    return ReplyText(state.output.completion, "\n".join(prompt_of(turns_of(state))), failure_of(state.output) or None)
 
 
 # --- texts of a user's own ------------------------------------------------------------------------
@@ -236,10 +239,8 @@ def text_score() -> Scorer:
     """Score whether a text is called hallucinated: C or I if it has a label, otherwise N."""
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        text, id = state.output.completion, str(state.sample_id)
-        failure = failure_of(state.output) or server_message(text)
-        answer = hallucinates("" if failure else text)
-        scored = mark_failed(score_label(Item(id, id, target.text), answer), failure)
+        id, answer = str(state.sample_id), hallucinates(_reply_of(state))
+        scored = score_label(Item(id, id, target.text), answer)
         measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
         scored = replace(scored, facts={**measurements, **(scored.facts if target.text else {})})
         method = MethodRecord.from_metadata(state.output.metadata)

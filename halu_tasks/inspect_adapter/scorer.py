@@ -16,7 +16,7 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
 from halu_tasks.core.errors import ArgumentError, UsageError, unknown
-from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.figures import ACC, as_metadata, figures
 from halu_tasks.inspect_adapter.run_models import check_address
@@ -30,7 +30,7 @@ from halu_tasks.scorers.methods import cost_of
 from halu_tasks.scorers.reference import ReferenceLabels
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
-from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, tokens_of
+from halu_tasks.solvers.asking import MethodRecord, SampleMetadata, tokens_of, turns_of
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import read_reference
 
@@ -89,15 +89,7 @@ async def _score_sample(
     if options.reference and task.judged and task.name not in labels:
         labels[task.name] = read_reference(options.reference, task)
     scorer, asked = _scorer_of(sample, options, labels.get(task.name))
-    item = Item(
-        sample.item_id(state.sample_id),
-        sample.cluster,
-        "\n".join(target),
-        *prompt_of(state),
-        gold=task.gold(sample.gold),
-        tags=sample.tags,
-    )
-    item = with_target(item, (output.metadata or {}).get(TARGET))
+    item = with_target(sample.item(state.sample_id, target, turns_of(state)), (output.metadata or {}).get(TARGET))
 
     async def ask(text: Ask) -> Sequence[Verdict]:
         assert asked
@@ -245,14 +237,6 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
     return judge_of_loop(model, spec, options) if model or options.judge else None
-
-
-def prompt_of(state: TaskState) -> tuple[str, str]:
-    """Return the system text and the question that a sample asks."""
-    if isinstance(state.input, str):
-        return "", state.input
-    system = next((turn.text for turn in state.input if turn.role == "system"), "")
-    return system, next((turn.text for turn in reversed(state.input) if turn.role == "user"), "")
 
 
 _Failures = dict[tuple[str, str], Failures]

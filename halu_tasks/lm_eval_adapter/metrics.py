@@ -31,13 +31,13 @@ from halu_tasks.core.settings import checked_settings
 from halu_tasks.lm_eval_adapter.values import PARTS, ItemValue, Part, part_of
 from halu_tasks.replies.scoring import logger
 from halu_tasks.replies.warnings import reply_warnings, unplaced_replies
-from halu_tasks.scorers.answer import EMPTY, NO_ANSWER, REQUEST_FAILED, Answer
+from halu_tasks.scorers.answer import NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.benchmarks.strings import Returns
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.reading.lines import Unit
-from halu_tasks.scorers.reading.reply import server_message
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
 from halu_tasks.scorers.score import ScoredReply
@@ -261,11 +261,10 @@ def _reading_filter(read: Callable[[str], Answer[Any]]) -> Filter:
     """Return a filter that reduces replies to their answer, or to an outcome of `NO_ANSWER` in brackets."""
 
     def reduced(reply: str) -> str:
-        if server_message(reply):
-            return f"[{REQUEST_FAILED}]"
-        answer = read(reply)
+        text = ReplyText(reply)
+        answer = read(text)
         if answer.value is None:
-            return f"[{answer.outcome if reply.strip() else EMPTY}]"
+            return f"[{(text.missing or answer).outcome}]"
         # an empty list says that there are no strings
         return "\n".join(answer.value) or "None" if isinstance(answer.value, list) else str(answer.value)
 

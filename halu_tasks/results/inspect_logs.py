@@ -326,18 +326,10 @@ def _answered(sample: Mapping[str, Any], record: LoggedReply) -> RunReply:
 
 
 def _item(sample: Mapping[str, Any]) -> Item:
+    given = sample["input"]
+    turns = given if isinstance(given, list) else [{"role": "user", "content": given}]
     metadata = SampleMetadata.model_validate(sample["metadata"])
-    turns = sample["input"] if isinstance(sample["input"], list) else [{"role": "user", "content": sample["input"]}]
-    target = sample["target"]
-    return Item(
-        id=metadata.item_id(sample["id"]),
-        cluster=metadata.cluster,
-        target=target if isinstance(target, str) else "\n".join(target),
-        system=next((_text(turn, sample) for turn in turns if turn["role"] == "system"), ""),
-        prompt=_text(turns[-1], sample),
-        gold=metadata.benchmark_task.gold(metadata.gold),
-        tags=metadata.tags,
-    )
+    return metadata.item(sample["id"], sample["target"], ((turn["role"], _text(turn, sample)) for turn in turns))
 
 
 def _text(turn: Mapping[str, Any], sample: Mapping[str, Any]) -> str:

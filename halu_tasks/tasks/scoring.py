@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, ValidationError, model_validator
 
@@ -17,15 +17,15 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import CLASS, in_mode
-from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.judge import FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
-from halu_tasks.scorers.reading.reply import ReplyText, server_message
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
-from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
+from halu_tasks.scorers.score import ScoredReply, mark_missing
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
@@ -34,14 +34,15 @@ from halu_tasks.text.folding import fold, slug
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
 
-Result = TypeVar("Result", ScoredReply, Answer[str])
 MODES: tuple[Mode, ...] = ("strict", "paper")
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 """How far a reply is searched for further questions, in characters, and how many of these are looked at.
 
 Real replies that continue with another question after their answer do so much earlier.
 """
-_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, INFERRED: ANSWERED}
+_IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, EMPTY: UNPARSED, INFERRED: ANSWERED}
+_UNTOLD_FAILURE: Mapping[str, str | None] = {"strict": None, "paper": ""}
+"""What a reply is taken for if nobody says that its request failed: in `paper` the authors read servers' messages."""
 _WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
 _OF_SPANS = ("categories", "degrees")
 _USUAL: Mapping[str, tuple[Any, str]] = {
@@ -383,23 +384,23 @@ class Scoring(Keys):
         """Score a reply; `questions` are those that a reply may continue with."""
         if CLASS in item.tags:
             item = in_mode(item, mode)
-        text = ReplyText(reply.text, f"{item.system}\n{item.prompt}" if item.prompt else "")
-        # in `paper` the authors read what servers write in the place of a reply
-        if failure := reply.failure or (server_message(text) if mode == "strict" else ""):
-            asked = None if verdicts is None else ()
-            score = mark_failed(self.score(mode, item, Reply(""), asked, questions), failure)
-            return replace(score, blank=False)
+        prompt = f"{item.system}\n{item.prompt}" if item.prompt else ""
+        text = ReplyText(reply.text, prompt, reply.failure or _UNTOLD_FAILURE[mode])
+        if verdicts and text.failure:
+            verdicts = ()
         if self.judge:
             score = self._judged_score(mode, item, self.judged_text(mode, item, text, questions), verdicts)
         else:
             score = self._read_score(mode, item, text, questions)
-            if reply.probability is not None:
+            if reply.probability is not None and not text.failure:
                 score = with_probability(score, reply.probability)
+        if score.answer is None or text.failure:
+            score = mark_missing(score, text)
         if mode == "strict":
-            return mark_empty(score, text) if score.answer is None else score
+            return score
         # in `paper` the authors tell neither these apart, nor empty replies from others
         outcome = _IN_PAPER.get(score.outcome, score.outcome)
-        return replace(score, outcome=outcome, scoring=mode, blank=not reply.text.strip())
+        return replace(score, outcome=outcome, scoring=mode, blank=not (text.failure or text.strip()))
 
     def _judged_score(self, mode: str, item: Item, text: str, verdicts: Sequence[Verdict] | None) -> ScoredReply:
         assert self.judge
@@ -427,7 +428,8 @@ class Scoring(Keys):
     def label(self, reply: str, questions: tuple[str, ...]) -> Answer[str]:
         """Read the label that a reply states, as in strict but without the gold, for tasks with `read`."""
         assert self.read
-        return _first_read(map(self.read, self._readings(ReplyText(reply), questions)))
+        (part,) = self._readings(ReplyText(reply), questions)
+        return self.read(part)
 
     def is_asked_about(self, mode: str, item: Item, text: str) -> bool:
         """Whether a judge is asked about a text: not in `strict` about one that declines, if no label fits it.
@@ -442,10 +444,11 @@ class Scoring(Keys):
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
-        if mode == "strict" and (answer := structured_answer(ReplyText(reply).text)):
+        text = ReplyText(reply, failure=_UNTOLD_FAILURE[mode])
+        if mode == "strict" and (answer := structured_answer(text.text)):
             return answer
-        parts = self._readings(ReplyText(reply), questions) if mode == "strict" else (reply,)
-        return next((text for text in parts if self.judge.questions(item, text, len(text))), reply)
+        parts = self._readings(text, questions) if mode == "strict" else (text,)
+        return next((part for part in parts if self.judge.questions(item, part, len(part))), text)
 
     def _readings(self, reply: ReplyText, questions: tuple[str, ...]) -> tuple[ReplyText, ...]:
         """Return the parts of a reply to read in `strict`, in order, until one has an answer.
@@ -471,11 +474,3 @@ class Scoring(Keys):
 def _facts_of(metric: Metric) -> set[str]:
     """Return the columns that a metric reads, but for tags, which are the items'."""
     return {*metric.columns} - {f"tag_{tag}" for tag in metric.tags}
-
-
-def _first_read(results: Iterable[Result]) -> Result:
-    """Return the first result from which an answer could be read, or else the last one."""
-    for result in results:
-        if result.outcome != UNPARSED:
-            break
-    return result

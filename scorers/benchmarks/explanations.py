@@ -20,7 +20,7 @@ from typing import Annotated, Any, NamedTuple
 from annotated_types import Gt, Le
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import ABSTAINED, Answer
 from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.classification import Unparsed, label_metric
 from halu_tasks.scorers.gold import ExplanationGold
@@ -154,8 +154,8 @@ def read_explanation(reply: str) -> Answer[str]:
     """Read the reply without its reasoning blocks; a reply that only declines to answer has no explanation."""
     reply = ReplyText(reply)
     if reply.missing:
-        return Answer(None, reply.missing)
-    return Answer(None, "declines", abstained=True) if only_declines(reply.text) else Answer(reply.text.strip())
+        return reply.missing
+    return Answer(None, "declines", ABSTAINED) if only_declines(reply.text) else Answer(reply.text.strip())
 
 
 def _measurements(matches: Matches, alpha: float, *, published: bool = False) -> dict[str, float]:

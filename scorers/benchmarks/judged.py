@@ -58,7 +58,7 @@ def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
     """Return an open answer as a score keeps it: without reasoning, and shortened."""
     text = _text_of(reply)
     if not text:
-        return Answer(None, ReplyText(reply).missing)
+        return ReplyText(reply).missing or Answer(None)
     reason = "the judge gave no verdict" if FAILED in (verdicts or ()) else ""
     return Answer(_beginning(text, _KEPT_ANSWER), reason)
 
@@ -354,9 +354,8 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
             "any": wrong > 0,
             "factor": item.gold.adjustment,
         }
-    answer = (
-        Answer(_beginning(summary, _KEPT_SUMMARY)) if summary else Answer(None, ReplyText(reply).missing or "empty")
-    )
+    kept = Answer(_beginning(summary, _KEPT_SUMMARY)) if summary else None
+    answer = kept or ReplyText(reply).missing or Answer(None, "empty")
     return ScoredReply.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 

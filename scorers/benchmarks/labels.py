@@ -34,7 +34,6 @@ from halu_tasks.scorers.gold import TypeGold
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
-from halu_tasks.scorers.reading.steps import partly_declines
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, score_label
 from halu_tasks.scorers.statistics.calibration import probability_metrics
@@ -254,18 +253,17 @@ _SUPPORTED = re.compile(r"^Supported: (Yes|No)\b", re.MULTILINE)
 
 def claims_verdict(reply: str) -> Answer[str]:
     """Read whether a summary hallucinates according to the checks of claims that a reply lists."""
-    return _verdict(checks(reply), reply)
+    return _verdict(checks(reply))
 
 
-def _verdict(checks: Checks, reply: str = "") -> Answer[str]:
+def _verdict(checks: Checks) -> Answer[str]:
     """Combine the checks of claims into a verdict on the summary.
 
     One unsupported claim makes the summary hallucinated, since the product of probabilities that are 0 or 1 is then 0.
     It is right only if all claims have been checked.
     """
     if not checks.checked:
-        declined = partly_declines(reply)
-        return Answer(None, "declines" if declined else checks.reason, declined)
+        return checks.none
     if not all(checks.checked):
         return Answer(YES)
     if checks.unchecked:
@@ -285,15 +283,12 @@ def claims_scorer(published: bool = False) -> TaskScorer:
     """
 
     def score(item: Item, reply: str, verdicts: object) -> ScoredReply:
-        if published:
-            listed = Checks([check == YES for check in _SUPPORTED.findall(reply)], reason="no claim with a check")
-        else:
-            listed = checks(reply)
+        listed = Checks([check == YES for check in _SUPPORTED.findall(reply)]) if published else checks(reply)
         counts = {}
         if listed.checked:
             counts["claims"] = float(len(listed.checked) + listed.unchecked)
             counts["supported"] = sum(listed.checked) / len(listed.checked)
-        return score_label(item, _verdict(listed, "" if published else reply), counts)
+        return score_label(item, _verdict(listed), counts)
 
     labels = verdict_scorer("checked_claims", (YES, NO), pairs=KINDS)
     claims = mean("claims", "claims", "mean number of claims", higher_is_better=None, range=(0.0, math.inf))

@@ -18,9 +18,9 @@ from halu_tasks.scorers.gold import SpanGold, StringsGold, TypeGold
 from halu_tasks.scorers.kinds import check_spans
 from halu_tasks.scorers.metrics import Metric, outcome_shares
 from halu_tasks.scorers.reading.questions import NONE, TYPES
-from halu_tasks.scorers.reading.reply import ReplyText, server_message
+from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.registry import TaskScorer, make_scorer
-from halu_tasks.scorers.score import ScoredReply, mark_empty, mark_failed
+from halu_tasks.scorers.score import ScoredReply, mark_missing
 
 HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_type": "acc", "verdict": "acc"}
 """The headline metric of each scorer, whose value is that of the sample."""
@@ -37,14 +37,12 @@ class UserSample:
         target: The target's strings.
         fields: The other fields of the sample.
         place: The harness's word for the fields: `metadata` or `document`.
-        prompt: What was asked, which a reply may repeat; empty if the harness does not say it.
     """
 
     id: str
     target: Sequence[str]
     fields: Mapping[str, Any]
     place: str = "metadata"
-    prompt: str = ""
 
     def error(self, problem: str) -> DataError:
         """Create an error that names the sample."""
@@ -79,7 +77,7 @@ class NamedScorer:
         return metrics_of(self.name, self.arguments)
 
     def score(self, sample: UserSample, reply: str) -> ScoredReply:
-        """Score a reply to a sample.
+        """Score a reply to a sample, as a `ReplyText` if the harness knows the prompt or why the request failed.
 
         Raises:
             DataError: A field that the scorer needs is missing or invalid; the message names the sample and the field.
@@ -89,10 +87,8 @@ class NamedScorer:
         own = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
         cluster = sample.id if own else str(self._field_of(sample, "cluster"))
         item = Item(sample.id, cluster, target, gold=gold, tags=tags)
-        text = ReplyText(reply, sample.prompt)
-        failure = server_message(text)
-        score = _scorer(self.name, json.dumps(self.arguments)).score(item, "" if failure else text, None)
-        return mark_failed(mark_empty(score, reply), failure)
+        reply = ReplyText(reply)
+        return mark_missing(_scorer(self.name, json.dumps(self.arguments)).score(item, reply, None), reply)
 
     def _field_of(self, sample: UserSample, name: str) -> Any:
         """Return the value of the field with the given default name."""

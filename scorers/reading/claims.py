@@ -18,13 +18,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import ABSTAINED, Answer
 from halu_tasks.scorers.reading.clauses import signs, stated
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
-from halu_tasks.scorers.reading.lines import BULLET, NUMBER
-from halu_tasks.scorers.reading.reply import ReplyText, ends, sentences
-from halu_tasks.scorers.reading.steps import Question
+from halu_tasks.scorers.reading.lines import Line, lines
+from halu_tasks.scorers.reading.reply import ReplyText, ends, plain_line, sentences
+from halu_tasks.scorers.reading.steps import Question, partly_declines
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reading.vocabulary import Vocabulary
 
@@ -40,7 +40,6 @@ read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 _support = Question(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
 _parse = _support.vocabulary.parse
 
-_MARK = re.compile(rf"^\s*(?:{BULLET}|{NUMBER}|\d{{1,3}}:\s+|[A-H][.)]\s+)")
 _CLAIM = re.compile(
     r"^\W{0,4}(?:claim|statement|aussage|behauptung|affirmation|afirmación|声明|陈述)\s?(?P<number>\d{1,3})?\s?"
     r"(?:[:.)–—✓✔✅✗✘❌-]\s?(?P<text>.{0,60})|$)",
@@ -48,10 +47,8 @@ _CLAIM = re.compile(
 )
 _NEXT_CLAIM = re.compile(r"(?<=[.;!?])\s+(?=claim \d{1,3}\s?[:.)])|\s(?=\*{0,2}claim \d{1,3}:)", re.IGNORECASE)
 _SIGNS = "✓✔✅☑👍🟢✗✘❌✖☒⚠❓👎🔴🟡🟠"
-_SIGN = re.compile(rf"(?=[{_SIGNS}])|\[[xX]\](?=\s)")
-_PART = re.compile(
-    r"(?<=[.!?…。])(?=\s|\w)|\s(?:[–—=-]|--|[-=]?>|→)\s|[:：](?=\s)|[(\[|]|(?=[✓✔✅☑👍🟢✗✘❌✖☒⚠❓👎🔴🟡🟠])"
-)
+_SIGN = re.compile(rf"[{_SIGNS}]")
+_PART = re.compile(rf"(?<=[.!?…。])(?=\s|\w)|\s(?:[–—=-]|--|[-=]?>|→)\s|[:：](?=\s)|[(\[|]|(?=[{_SIGNS}])")
 _FORM = re.compile(r"\byes ?(?:/|\||or) ?no\b", re.IGNORECASE)  # of the prompt
 _RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
 _AGAIN = re.compile(r".*[,.?!–—-] (?:wait|on reflection|correction|actually)\b[,:]?\s+", re.IGNORECASE)
@@ -69,8 +66,7 @@ _ABOUT = re.compile(
     r"\b(?:document|article|source|text|passage|story|claims?|statements?|checks? out"
     r"|(?:is|are|was|were) (?:not |all |both )?(?:un)?supported(?! by (?!the (?:document|article|source|text))))\b"
 )
-_PLAIN = str.maketrans({**dict.fromkeys(map(ord, '*`#"“”~>'), ""), ord("_"): " "})
-_LONGEST, _MOST_PARTS = 2_000, 30
+_MOST_PARTS = 30
 
 
 class Checks(NamedTuple):
@@ -79,40 +75,40 @@ class Checks(NamedTuple):
     Attributes:
         checked: Whether each claim is supported, in order.
         unchecked: The number of claims without a check.
-        reason: Why no check was found; empty if one was.
+        none: The answer where no check was found, with the reason.
     """
 
     checked: list[bool]
     unchecked: int = 0
-    reason: str = ""
+    none: Answer[str] = Answer(None, "no claim with a check")
 
 
 def checks(reply: str) -> Checks:
     """Return whether each claim that a reply lists is supported."""
     reply = ReplyText(reply)
     if reply.missing:
-        return Checks([], reason=reply.missing)
+        return Checks([], none=reply.missing)
     text = reply.text
     opens = "[" if -1 < text.find("[") < text.find("{") or "{" not in text else "{"
     found = [check for value in values(text, opens) for check in _of_data(value.content)]
     if any(check is not None for check in found):
         return Checks([check for check in found if check is not None], found.count(None))
-    text = _NEXT_CLAIM.sub("\n", _FORM.sub("", ends(re.sub(r"(?m)^[ \t]*\*[ \t]+", "- ", text))))
-    lines = [line for raw in text.splitlines() if (line := raw[:_LONGEST].translate(_PLAIN).strip())]
-    if not lines:
-        return Checks([], reason="empty")
-    labels = [read_support.label(line) for line in lines]
-    if len(lines) > 1 and None not in labels:
+    given = [*_lines_of(reply)]
+    labels = [read_support.label(line.text) for line in given]
+    if len(given) > 1 and None not in labels:
         return Checks([label == SUPPORTED for label in labels])
-    claims = {claim["number"] or claim["text"] for line in lines if (claim := _CLAIM.match(_MARK.sub("", line)))}
-    checked = _with_revision(list(_of_lines(lines)), lines) or list(_of_sentences("\n".join(lines)))
-    return Checks(checked, max(len(claims) - len(checked), 0), "" if checked else "no claim with a check")
+    claims = {claim["number"] or claim["text"] for line in given if (claim := _CLAIM.match(line.text))}
+    checked = _with_revision(list(_of_lines(given)), given)
+    checked = checked or list(_of_sentences("\n".join(line.text for line in given)))
+    if not checked and partly_declines(reply):
+        return Checks([], none=Answer(None, "declines", ABSTAINED))
+    return Checks(checked, max(len(claims) - len(checked), 0))
 
 
 def supported(reply: str) -> Answer[bool]:
     """Return whether the single claim that a reply checks is supported; unparsed if there is no check."""
     answer = read_support(reply)
-    return Answer(None if answer.value is None else answer.value == SUPPORTED, answer.reason)
+    return Answer(None if answer.value is None else answer.value == SUPPORTED, answer.reason, answer.unanswered)
 
 
 def _of_data(value: Any) -> list[bool | None]:
@@ -131,19 +127,27 @@ def _of_data(value: Any) -> list[bool | None]:
     return [None if label is None else label == SUPPORTED for label in labels]
 
 
-def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
+def _lines_of(reply: ReplyText) -> Iterator[Line]:
+    # a box or a tag has the verdict on all of them, not the checks
+    for line in lines(ends(reply.text)):
+        for part in _NEXT_CLAIM.split(_FORM.sub("", line.text)):
+            if text := plain_line(part):
+                yield line._replace(text=text)
+
+
+def _of_lines(given: list[Line]) -> Iterator[tuple[int, bool]]:
     """Yield the index and the check of the lines that check a claim."""
     below, group, last = False, None, -1
-    for index, line in enumerate(lines):
-        if _RULE.fullmatch(line) or _RULE.fullmatch("".join(lines[index + 1 : index + 2])) or index == last:
+    for index, line in enumerate(given):
+        following = given[index + 1].text if index + 1 < len(given) else ""
+        if _RULE.fullmatch(line.text) or _RULE.fullmatch(following) or index == last:
             continue
-        body = _MARK.sub("", line, count=1).strip("| ")
-        is_claim = body != line or "|" in line or bool(_CLAIM.match(line))
-        following = lines[index + 1] if index + 1 < len(lines) else ""
+        body = line.text.strip("| ")
+        is_claim = line.indent >= 0 or "|" in line.text or bool(_CLAIM.match(body))
         if again := _AGAIN.match(body):
             body, is_claim, below = body[again.end() :], False, True
-        heading = read_support.begun(re.sub(r"\bclaims?\b.*", "", line)) if line.endswith(":") else None
-        if heading and not is_claim and (_MARK.match(following) or group):
+        heading = read_support.begun(re.sub(r"\bclaims?\b.*", "", body)) if body.endswith(":") else None
+        if heading and not is_claim and (group or any(each.indent >= 0 for each in given[index + 1 : index + 2])):
             group = heading
             continue
         group = group if is_claim else None
@@ -202,7 +206,7 @@ def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:
     starts = [0, *(match.end() for match in _PART.finditer(line))][:_MOST_PARTS]
     for number, start in enumerate(starts):
         part = line[start:].lstrip(" [(")
-        label = SUPPORTED if ticked and line[0] == "[" else read_support.begun(part)
+        label = read_support.begun(part)
         if not label or part.endswith(":"):
             continue
         is_last = part.endswith(")") and len(part) < 40
@@ -226,19 +230,19 @@ def _of_sentences(text: str) -> Iterator[bool]:
             yield False
 
 
-def _with_revision(found: list[tuple[int, bool]], lines: list[str]) -> list[bool]:
+def _with_revision(found: list[tuple[int, bool]], given: list[Line]) -> list[bool]:
     """Return the checks of lines, with those replaced that the reply takes back."""
     checked = [check for _, check in found]
-    first = found[0][0] if found else len(lines)
-    later = range(first + 1, len(lines))
+    first = found[0][0] if found else len(given)
+    later = range(first + 1, len(given))
     retraction = _support.vocabulary.retraction
     revised = next(
-        (at for at in later if any(retraction(_parse(each.text)) for each in sentences(lines[at])[:1])), None
+        (at for at in later if any(retraction(_parse(each.text)) for each in sentences(given[at].text)[:1])), None
     )
     if revised is None:
         return checked
     before = [check for index, check in found if index < revised]
-    text = " ".join(lines[revised:])
+    text = " ".join(line.text for line in given[revised:])
     again = [check for index, check in found if index >= revised] or list(_of_sentences(text))
     if not again or not before:
         return checked

@@ -180,6 +180,17 @@ def phrases(name: str) -> dict[str, tuple[str, ...]]:
     return {kind: tuple(map(str.strip, words.split(" | "))) for kind, words in load(name).items()}
 
 
+def expression_of(names: Iterable[str], kinds: Iterable[str]) -> str:
+    """Return an expression for the phrases of some kinds in several files, as whole words and the longest first."""
+    found = {phrase for name in names for kind in kinds for phrase in phrases(name).get(kind, ())}
+    longest_first = sorted(found, key=lambda phrase: (-len(phrase), phrase))
+    words, joined = (
+        "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in longest_first if _has_han(phrase) == has_han)
+        for has_han in (False, True)
+    )
+    return rf"(?<!\w)(?:{words})(?!\w)" + (f"|{joined}" if joined else "")
+
+
 def load(name: str) -> Any:
     """Return the content of one file; an empty mapping if there is none."""
     path = files(__package__) / "lexicons" / f"{name}.yaml"

@@ -32,7 +32,8 @@ _QUOTED = re.compile(
 BULLET = r"(?:[-*+–—●]\s+|[•◦▪‣·]\s*)|[◆◇■□▶►➤🔹🔸🔴🔵🟢]\ufe0f?\s*"
 NUMBER = r"\[\d{1,2}\]:?\s+|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\d\ufe0f?\u20e3\s*"
 """Expressions of the marks of a list."""
-_MARK = re.compile(rf"(?:{BULLET})(?:\[[ x]?\]\s+)?|{NUMBER}|\(?[a-z]\)\s+", re.IGNORECASE)
+TICKED = re.compile(r"\[[xX✓✔]\]")
+_MARK = re.compile(rf"(?:{BULLET})(?:\[ ?\]\s+)?|{NUMBER}|\(?[a-z]\)\s+", re.IGNORECASE)
 # numbers and letters that may be part of a string; they are list marks only if they count
 _COUNTING = re.compile(
     r"\(?(\d{1,2}(?=\s?[:|\t–—-])|(?:[a-z]|[ivx]{2,5})(?=[.):]))\s?[.):|\t–—-]\s+(?=\S)", re.IGNORECASE
@@ -111,7 +112,7 @@ def lines(text: str) -> Iterator[Line]:
             gap = True
             continue
         is_title = bool(_TITLE.match(text))
-        text = _BEFORE_MARK.sub(r"\1", text[: LONGEST * 5])
+        text = TICKED.sub("✔", _BEFORE_MARK.sub(r"\1", text[: LONGEST * 5]))
         end = counted.get(number) or ((mark := _MARK.match(text)) and mark.end()) or 0
         if body := text[end:].strip(SPACE):
             yield Line(body, len(raw) - len(raw.lstrip()) if end else -1, gap, is_title)

@@ -8,9 +8,10 @@ import unicodedata
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple, Self
 
+from halu_tasks.scorers.answer import EMPTY, REQUEST_FAILED, UNPARSED, Answer
 from halu_tasks.scorers.reading.fields import JsonValue, values
 from halu_tasks.scorers.reading.lexicon import load
-from halu_tasks.scorers.reading.lines import BULLET, NUMBER, Line, kinds, lines
+from halu_tasks.scorers.reading.lines import BULLET, NUMBER, TICKED, Line, kinds, lines
 from halu_tasks.scorers.reading.reasoning import HINT, REACT, TOKEN, strip_reasoning
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
@@ -34,6 +35,7 @@ _PLAIN = {
     **dict(zip(map(ord, "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與發現實據證爲"),
                "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与发现实据证为", strict=True)),
 }  # fmt: skip
+_PLAIN_IN_BRACKETS = {code: plain for code, plain in _PLAIN.items() if chr(code) not in "[]"}
 # between letters, it is a hyphen: NON–FACTUAL
 _DASH = re.compile(r"(?<=[^\W\d_])[\u2013\u2212](?=[^\W\d_])")
 _DIGIT = re.compile(r"(?![0-9])\d")
@@ -41,7 +43,7 @@ MARKUP = " \t>*_#"
 """What surrounds a line in Markdown."""
 # "[[A>>B]]": the marks of tags are taken off
 _RATED = re.compile(r"(?<![A-Za-z])([A-Z])\s?([<>=])\2{0,2}\s?([A-Z])(?![A-Za-z])")
-_TICKED, _UNTICKED = re.compile(r"\[[xX✓✔]\]"), re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
+_UNTICKED = re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
 _LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
 # several words of the judged text, within a sentence, say nothing of it
 _QUOTATION = re.compile(r"(?<=\w )[\"“](?=(?:[^\s\"”]+ ){3})[^\"”\n]{1,500}[\"”](?=,? \w)")
@@ -86,23 +88,34 @@ class Sentence(NamedTuple):
 class ReplyText(str):
     """A reply as the model wrote it, and what is read of it.
 
+    If the request failed, the model wrote nothing, and the text is empty.
+
     Attributes:
         prompt: What the model was asked; whatever the reply repeats of it says nothing.
+        failure: Why the request failed, or the message of a server in the place of a reply; otherwise empty.
     """
 
     prompt: str
+    failure: str
 
-    def __new__(cls, reply: str, prompt: str = "") -> Self:
-        """Return a reply to a prompt; one that is a `ReplyText` already is returned itself."""
+    def __new__(cls, reply: str, prompt: str = "", failure: str | None = None) -> Self:
+        """Return a reply to a prompt; one that is a `ReplyText` already is returned itself.
+
+        Args:
+            reply: The reply.
+            prompt: What the model was asked; empty if that is not known.
+            failure: Why the request failed, empty if it did not; None if the reply itself tells.
+        """
         if isinstance(reply, cls):
             return reply
-        self = super().__new__(cls, reply)
-        self.prompt = prompt
+        failure = _server_message(reply) if failure is None else failure
+        self = super().__new__(cls, "" if failure else reply)
+        self.prompt, self.failure = prompt, failure
         return self
 
     def until(self, end: int) -> ReplyText:
         """Return the beginning of the reply up to an offset, without white space at its end."""
-        return ReplyText(self[:end].rstrip(), self.prompt)
+        return ReplyText(self[:end].rstrip(), self.prompt, self.failure)
 
     @cached_property
     def text(self) -> str:
@@ -120,11 +133,15 @@ class ReplyText(str):
         return strip_reasoning(self) if may_reason else str(self)
 
     @cached_property
-    def missing(self) -> str:
-        """Why there is nothing to read: the reply is empty, or its reasoning does not end; otherwise empty."""
+    def missing(self) -> Answer[Any] | None:
+        """The answer of a reply without anything to read, because it failed, is empty or ends before its reasoning."""
         if self._split is None:
-            return "unclosed reasoning"
-        return "" if self.text.strip() else "empty"
+            return Answer(None, "unclosed reasoning")
+        if self.text.strip():
+            return None
+        if self.failure:
+            return Answer(None, self.failure, REQUEST_FAILED)
+        return Answer(None, "empty", UNPARSED if self.strip() else EMPTY)
 
     @cached_property
     def values(self) -> list[JsonValue]:
@@ -195,7 +212,7 @@ def _failures() -> re.Pattern[str]:
     return re.compile(rf"[\W_]*(?:{'|'.join(expressions)})", re.IGNORECASE)
 
 
-def server_message(reply: str) -> str:
+def _server_message(reply: str) -> str:
     """Return the message of a server or a client that stands in the place of a reply; empty if none does.
 
     It is all that is there: an object with the key `error`, an error by its HTTP status, or a message as providers word
@@ -252,6 +269,18 @@ def _names_answer(name: str) -> bool:
     return bool(found & _OF_ANSWER) and not found & {"aside", "analysis", "field"}
 
 
+def plain_line(text: str) -> str:
+    """Return a line in the characters of a plain sentence; brackets remain, and dashes that are no hyphens."""
+    if not text.isascii():
+        text = _plain_letters(text)
+    return " ".join(text.translate(_PLAIN_IN_BRACKETS).split())
+
+
+def _plain_letters(text: str) -> str:
+    text = _DASH.sub("-", text)
+    return _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+
+
 def ends(text: str) -> str:
     """Return the text, or its two ends if it is longer than any real reply."""
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
@@ -262,8 +291,8 @@ def sentences(text: str) -> list[Sentence]:
 
     One that ends in a colon includes the next one, unless that is an item of a list.
     """
-    if _TICKED.search(text):
-        text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
+    if TICKED.search(text):
+        text = TICKED.sub("✔ ", _UNTICKED.sub("", text))
     if any(mark in text for mark in "<>/\\="):
         text = _RATED.sub(r"\1 \2 \3", text)
         text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", _BOX.sub(" ", ends(text)))
@@ -271,8 +300,7 @@ def sentences(text: str) -> list[Sentence]:
     else:
         text = ends(text)
     if not text.isascii():
-        text = _DASH.sub("-", text)
-        text = _DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+        text = _plain_letters(text)
     found: list[Sentence] = []
     quotes = '"' in text or "“" in text
     for raw in text.split("\n"):

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import ABSTAINED, Answer
 from halu_tasks.scorers.reading.clauses import ASIDES, clauses, declines, signs
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, Token, lexicon
 from halu_tasks.scorers.reading.reply import ReplyText, sentences
@@ -104,7 +104,7 @@ class Question:
         """Return the label that a reply states; the value is None if it states none."""
         reply = ReplyText(reply)
         if reply.missing:
-            return Answer(None, reply.missing)
+            return reply.missing
         text = reply.text.strip()
         if len(text) <= _LONGEST_FORM and (label := self.vocabulary.forms.get(text.strip("*_`\"' .!").lower())):
             start = reply.find(text, reply.text_start)
@@ -114,7 +114,7 @@ class Question:
         another = next((at for at, sentence in enumerate(found) if at and sentence.text.startswith("question:")), 0)
         if another:  # a base model goes on with the next question
             answer = self._read(found[:another], reply, objects)
-            if (answer.value and not answer.inferred) or answer.abstained:
+            if (answer.value and not answer.inferred) or answer.outcome == ABSTAINED:
                 return answer
         return self._read(found, reply, objects)
 
@@ -132,7 +132,7 @@ class Question:
         answer = self._first(ReplyPart(vocabulary, found, reply, objects))
         # a longer reply that infers a label may also say what cannot be known
         where = found if answer.value is None else [found[0], found[-1]] if answer.inferred and found else []
-        return Answer(None, "declines", abstained=True) if _declined(where) else answer
+        return Answer(None, "declines", ABSTAINED) if _declined(where) else answer
 
     def _first(self, part: ReplyPart) -> Answer[str]:
         for step in self.steps:

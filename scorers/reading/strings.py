@@ -18,8 +18,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import ABSTAINED, Answer
 from halu_tasks.scorers.reading.data import is_data, strings_in
+from halu_tasks.scorers.reading.lexicon import LANGUAGES, expression_of
 from halu_tasks.scorers.reading.lines import (
     ENCLOSING,
     LONGEST,
@@ -44,8 +45,13 @@ from halu_tasks.text.folding import SPACELESS, fold
 
 Strings = Answer[list[str]]
 
-_NONE = re.compile(r"[\W_]*(?:none|n/a|nothing)[\W_]*|[\W_]*", re.IGNORECASE)
-_OF_GRAMMAR = re.compile("The|An?|In|Of|On|At|To|It|This|That|These")
+
+def _any_of(*kinds: str) -> str:
+    return expression_of([f"remarks.{language}" for language in LANGUAGES], kinds)
+
+
+_NONE = re.compile(rf"[\W_]*(?:{_any_of('none')})[\W_]*|[\W_]*", re.IGNORECASE)
+_BEGINS = re.compile(rf"(?=[A-Z])(?i:{_any_of('begins', 'to', 'this')})")
 _SHORT = 400  # a longer text says more than that there is nothing
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _STOPS = " ,.;:!?،؛。，；：、！？।"
@@ -53,46 +59,40 @@ _ENDS, _QUESTION = tuple(".!?。！？।؟"), tuple("?？؟")
 _MARKS = ' "“”„«»‹›‚‘’「」『』*_`'
 
 _ARROW = r"(?:-+>|=+>|[→⇒➜⟶⟹➡➔])"
-_BETWEEN = re.compile(r"(?:[\s,;/&|.•،、，；]|and|or|und|oder|et|ou|y|e|o|och|ja|i|a|και|и|و|और|ve|和|與|与|及)*")
+_AND, _OR = _any_of("and"), _any_of("or")
+_BETWEEN = re.compile(rf"(?:[\s,;/&|.•،、，；]|{_AND}|{_OR}|{_any_of('between')})*")
 _DIVIDERS = (
     re.compile(r"(?:^|(?<=[\s,;]))\(?\d{1,2}[.)]\s+(?=\S)|\s+[•◦▪·]\s+"),
-    re.compile(r"[;；]\s*(?:and\s+|or\s+)?(?![^()]*\))"),
-    re.compile(r"(?:;\s*|[،，、；]\s*|,\s+)(?:and\s+|or\s+|und\s+|et\s+|y\s+|e\s+)?(?![^()]*\))"),
+    re.compile(rf"[;；]\s*(?:(?:{_AND}|{_OR})\s+)?(?![^()]*\))"),
+    re.compile(rf"(?:;\s*|[،，、；]\s*|,\s+)(?:(?:{_AND}|{_OR})\s+)?(?![^()]*\))"),
     re.compile(r"\s(?:\||/{1,2})\s|\t"),
-    re.compile(r",?\s+(?:and|&|und|et|y|och|ja)\s+(?![^()]*\))"),
+    re.compile(rf",?\s+(?:{_AND}|&)\s+(?![^()]*\))"),
 )
 _MASK_LABEL = re.compile(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|(?<=\d[\]>])\s)[*_`→\s]*(?=\S)")
 _TURN = re.compile(
-    rf"\s*({_ARROW})\s*|\s+(?:(?:should be |is |are )?replaced (?:with|by)|should (?:be|say|read)|becomes)\s+"
-    r"|(?<=[>\"”’'`*])\s(?:with|by)\s",
-    re.IGNORECASE,
+    rf"\s*({_ARROW})\s*|(?<![(\[（【])(?:{_any_of('becomes')})\s*|(?<=[>\"”’'`*])\s(?:{_any_of('to')})\s", re.IGNORECASE
 )
-_INSTEAD = (
-    r"(?:should (?:be|read|say|have been)(?: replaced (?:with|by))?|must be|becomes|instead of|rather than|in place of)"
-)
+_INSTEAD = f"(?:{_any_of('becomes', 'instead')})"
 _REMARK = re.compile(
-    rf"\s*{_ARROW}\s*|\s+{_INSTEAD}(?!\w)\s*|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[](?![^()\[\]]*[)\]] ?\w)"
-    r"|(?<=\S)[（【]|[,;]?\s+(?:is|are|was|were) (?:factually )?(?:incorrect|wrong|inaccurate|swapped|replaced)\b",
+    rf"\s*{_ARROW}\s*|{_INSTEAD}\s*|\s+[-–—]+\s+|—|\s*(?:<-|←)|:\s+|\s+[(\[](?![^()\[\]]*[)\]] ?\w)"
+    rf"|(?<=\S)[（【]|[,;]?\s+(?:{_any_of('be')}) (?:factually )?(?:{_any_of('wrong', 'changed')})",
     re.IGNORECASE,
 )
 _MOST_REMARKS = 12
 _OPEN = r"[\s:\"“„«「'*`_(]*\Z"
-_RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|\b(?:not|to|with|by)){_OPEN}", re.IGNORECASE)
-_DENIED = re.compile(rf"\b(?:not|instead of|rather than|in place of){_OPEN}", re.IGNORECASE)
+_RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|{_any_of('not', 'to')}){_OPEN}", re.IGNORECASE)
+_DENIED = re.compile(rf"(?:{_any_of('not', 'instead')}){_OPEN}", re.IGNORECASE)
 _DENIED_OR_NEXT = re.compile(rf"{_DENIED.pattern}|{_ARROW}{_OPEN}", re.IGNORECASE)
 # what stands before a colon and not in the text is no string of it
 _LABEL = re.compile(r"[^:：\n]{1,60}[:：](?:\s|$)")
 _WRONG_BEFORE = re.compile(
-    r"\b(?:wrong|incorrect|false|inaccurate|erroneous|untrue|error|hallucinated|unsupported)\b"
-    rf"[^.\"“«]{{0,60}}?(?:\bis|\bare|:|\bhere){_OPEN}",
-    re.IGNORECASE,
+    rf"(?:{_any_of('wrong', 'false', 'changed')})[^.\"“«]{{0,60}}?(?:{_any_of('be', 'here')}|:){_OPEN}", re.IGNORECASE
 )
 _RIGHT_AFTER = re.compile(
-    r"[\W_]*(?:too,? )?(?:and |but )?(?:(?:this|it|which|that|these|those|they|both)(?: one| two)? )?"
-    r"(?:is|are|was|were|seems?|looks?|sounds?) (?:\w+ly )?(?:all )?(?:correct|right|accurate|true|fine|ok|okay)\b"
+    rf"[\W_]*(?:too,? )?(?:and |but )?(?:(?:{_any_of('this')}) )?"
+    rf"(?:{_any_of('be', 'seems')}) (?:\w+ly )?(?:all )?(?:{_any_of('right')})"
     # a status alone: "Paris – correct", not "Paris – correct is Rome"
-    r"|[\s\"'”*_`]*[-–—:：(✓✔✅]+\s*(?:\w+ly )?(?:correct[oea]?|right|accurate|true|fine|ok|okay|richtig|korrekt"
-    r"|juste|正确|没有错误)"
+    rf"|[\s\"'”*_`]*[-–—:：(✓✔✅]+\s*(?:\w+ly )?(?:{_any_of('right')})"
     r"(?=[*_`]*(?:\Z|[.,;!)\]。，；]|\s\(|\s(?:in|as|because|since)\b))",
     re.IGNORECASE,
 )
@@ -123,7 +123,7 @@ def _answer(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
     if _is_echo(reply, source):
         return Answer(None, "repeats the prompt")
     if reply.missing:
-        return Answer(None, "empty reply" if reply.missing == "empty" else reply.missing)
+        return reply.missing
     for step in _STEPS:
         answer = step(reply, source, unit, expected)
         if answer is not None:
@@ -154,9 +154,9 @@ def _once(strings: list[str], half: int) -> list[str]:
 
 # --- listed -----------------------------------------------------------------------------------------------
 
-_SAYS = r"and|or|is|are|was|were|should|must|becomes|instead|rather|replaced?|none|nothing"
+_SAYS = _any_of("and", "or", "be", "none", "says", "becomes", "changed")
 _WORD = r"\w[\w'’%°.-]*"
-_ENTRY = rf"[ \t]*(?:\d{{1,3}}[.)]|[-*•])[ \t]+(?![^\n]*\b(?:{_SAYS})\b)({_WORD}(?: {_WORD}){{0,3}})[ \t]*(?:\n+|\Z)"
+_ENTRY = rf"[ \t]*(?:\d{{1,3}}[.)]|[-*•])[ \t]+(?![^\n]*(?:{_SAYS}))({_WORD}(?: {_WORD}){{0,3}})[ \t]*(?:\n+|\Z)"
 _ENTRIES, _ENTRY_OF = re.compile(rf"(?i)(?:{_ENTRY}){{2,}}"), re.compile(f"(?i){_ENTRY}")
 
 
@@ -178,7 +178,7 @@ def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
         return None
     given = [line for raw in reply.text.splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
     if not given:
-        return Answer(None, "empty reply")
+        return Answer(None, "empty")
     if len(given) == 1 and len(given[0]) <= 8 and _NONE.fullmatch(given[0]):  # it may be a word of the text
         return Answer([])
     is_within_word = len(given) == 1 and given[0].isalpha() and not source.holds(given[0])  # "Nic", of Nicolas
@@ -203,7 +203,7 @@ def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strin
 def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
     """Return the strings on the lines under the heading that fits best."""
     if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
-        return Answer(None, "declines", abstained=True)
+        return Answer(None, "declines", ABSTAINED)
     # what stands in the text is no title, though it is in bold and about truth
     given_lines = [
         line._replace(is_title=False) if line.is_title and source.holds(bare(line.text)) else line
@@ -222,7 +222,7 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         if unit == "replacement":
             strings = _once(_strings(_filled(own, expected), unit), expected)
             is_sure = len(strings) > 1 or (len(strings) == 1 and not _declines(strings[0]))
-            if len(strings) == 1 and own[0].indent < 0 and _OF_GRAMMAR.fullmatch(strings[0]):
+            if len(strings) == 1 and own[0].indent < 0 and _BEGINS.fullmatch(strings[0]):
                 return None  # the reply breaks off
         else:
             strings, is_sure = _found_on(own, source, unit)
@@ -485,7 +485,7 @@ def _named(text: str, expected: int) -> list[str]:
 def _nothing(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
     """Return the empty list if a reply says that there is nothing, or no answer if it declines."""
     if _declines(reply.plain):
-        return Answer(None, "declines", abstained=True)
+        return Answer(None, "declines", ABSTAINED)
     return Answer([]) if unit != "replacement" and _says_nothing(reply.plain, unit) else None
 
 

@@ -94,7 +94,7 @@ class VerdictReader:
         """
         reply = ReplyText(reply)
         if reply.missing:
-            return Answer(None, reply.missing)
+            return reply.missing
         answer = self._of_text(reply.text)
         # a judge that mentions closing markup has said its verdict before that
         before = answer.value and self._of_text(unopened_reasoning(reply)).value
@@ -251,7 +251,9 @@ def _without(text: str, found: Sequence[JsonValue]) -> str:
 @lru_cache(maxsize=1024)
 def _plain(phrase: str) -> str:
     """Return the form in which words and phrases are compared."""
-    return " ".join(re.sub(r"[\s,;:_，；-]+", " ", phrase.strip(_DECORATION).lower()).split())
+    # expressions that ignore case take ı and i as equal
+    plain = phrase.strip(_DECORATION).lower().replace("ı", "i")
+    return " ".join(re.sub(r"[\s,;:_，；-]+", " ", plain).split())
 
 
 def _any_of(phrases: Sequence[str] | Any) -> str:

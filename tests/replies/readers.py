@@ -2,21 +2,22 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.replies import read_verdict as read_builder_verdict
+from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import explanations, labels, published
 from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.reading.claims import checks, read_support
-from halu_tasks.scorers.reading.questions import error_type
+from halu_tasks.scorers.reading.questions import error_type, hallucinates
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.reply import server_message
 from halu_tasks.scorers.reading.steps import partly_declines
 from halu_tasks.scorers.reading.strings import quotations, replacements
-from halu_tasks.tasks import build, task_named
+from halu_tasks.tasks import build
 
 Row = dict[str, Any]
 FOLDER = Path(__file__).parent
@@ -28,9 +29,16 @@ def rows(name: str) -> list[Row]:
     return [json.loads(line) for line in lines]
 
 
+def read_label(task: str, reply: str) -> Answer[Any]:
+    """Read a label as the task of that name does in strict, whatever the item."""
+    evaluation = build(task, Options(data="sample"))
+    item = replace(evaluation.items[0], system="", prompt="")
+    scored = evaluation.task.score("strict", item, Reply(reply))
+    return Answer(scored.answer, scored.reason, scored.outcome, scored.outcome == "inferred", scored.step, scored.place)
+
+
 def of_task(task: str) -> Callable[[Row], Answer[Any]]:
-    """Read a label as the task of that name does."""
-    return lambda row: task_named(task).label(row["reply"])
+    return lambda row: read_label(task, row["reply"])
 
 
 def type_as_published(row: Row) -> Answer[str]:
@@ -54,7 +62,7 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "declining": lambda row: Answer("declines" if partly_declines(row["reply"]) else "states", ""),
     "factchd": of_task("factchd"),
     "factchd_explanation": lambda row: Answer(explanations.read(row["reply"])[1]),
-    "failed": lambda row: Answer("failed" if server_message(row["reply"]) else "a reply"),
+    "failed": lambda row: Answer("failed" if hallucinates(row["reply"]).outcome == "failed" else "a reply"),
     "halluverse25": lambda row: error_type(row["reply"]),
     "halluverse25_binary": of_task("halluverse25_binary_en"),
     "halueval_general_localization": lambda row: quotations(row["reply"], row["passage"], "passage"),

@@ -6,11 +6,10 @@ import re
 from typing import Any
 
 import pytest
-from readers import FOLDER, PAPER, STRICT, read, rows
+from readers import FOLDER, PAPER, STRICT, read, read_label, rows
 
 from halu_tasks.scorers.reading.lexicon import load
 from halu_tasks.scorers.reading.steps import STEPS
-from halu_tasks.tasks import task_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 REQUIRED = {"reply": str, "label": str | list, "language": str, "source": str}
@@ -99,7 +98,7 @@ def test_the_examples_of_the_page_are_read_as_it_says() -> None:
     assert len(cells) >= 10
     for task, shown, label, outcome in ([cell.strip() for cell in row] for row in cells):
         reply = re.sub(r"\\([*|])", r"\1", html.unescape(shown.replace("<br>", "\n")))
-        answer = task_named(task.strip("`")).label(reply)
+        answer = read_label(task.strip("`"), reply)
         assert (answer.value or "", answer.outcome) == (label, outcome), reply
 
 

@@ -86,7 +86,7 @@ WORDS = st.sampled_from(
 def test_no_reply_is_an_error(reply: str) -> None:
     assert hallucinates(reply).value in ("Yes", "No", None)
     found = checks(reply)
-    assert found.unchecked >= 0 and (found.checked or found.reason)
+    assert found.unchecked >= 0 and (found.checked or found.none.reason)
     returned = quotations(reply, TEXT, "passage")
     assert (returned.value is None) == bool(returned.reason)
     for score in (score_claims, score_published):

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from common import read_rows
+from readers import read_label
 
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.strings import quotations, replacements
-from halu_tasks.tasks import task_named
 from halu_tasks.text.folding import normalise
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
@@ -38,7 +38,7 @@ LABELLED = (
     "refact_judgment_comparative", "refact_judgment_independent",
 )  # fmt: skip
 READERS: dict[str, Callable[[Row], str | list[str]]] = {
-    **{task: lambda row, task=task: task_named(task).label(row["reply"]).value or "none" for task in LABELLED},
+    **{task: lambda row, task=task: read_label(task, row["reply"]).value or "none" for task in LABELLED},
     "refact_localization_entity": lambda row: quoted(row, "entity"),
     "refact_localization_negation": lambda row: quoted(row, "sentence"),
     "refact_correction": replaced,

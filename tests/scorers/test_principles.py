@@ -9,7 +9,15 @@ import pytest
 
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks.explanations import read_explanation
+from halu_tasks.scorers.benchmarks.labels import claims_verdict
+from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.kinds import Claims, Label
+from halu_tasks.scorers.reading import claims, questions
+from halu_tasks.scorers.reading.claims import read_support
+from halu_tasks.scorers.reading.reply import ReplyText
+from halu_tasks.scorers.reading.strings import quotations, replacements
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import build
 from halu_tasks.tasks.registry import registry
@@ -44,6 +52,30 @@ def labels_of(task: str) -> tuple[str, ...]:
 def test_a_message_of_a_server_is_a_request_that_failed(task: str) -> None:
     for message in ("Error: rate limit exceeded", '{"error": "timeout"}', "HTTP 503 Service Unavailable"):
         assert read(task, message).outcome == "failed", message
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        *(question for question in vars(questions).values() if isinstance(question, questions.Question)),
+        *(claims_verdict, read_explanation, read_support, read_verdict, claims.supported),
+        *(lambda reply, unit=unit: quotations(reply, "Tea has caffeine.", unit) for unit in ("entity", "sentence")),
+        lambda reply: replacements(reply, 1),
+    ],
+)
+def test_every_reader_knows_the_message_of_a_server(read: Callable[[str], Answer[object]]) -> None:
+    message = "Error: rate limit exceeded"
+    assert read(message) == Answer(None, message, "failed")
+    assert read(ReplyText("Supported: yes", failure="filtered")) == Answer(None, "filtered", "failed")
+    assert read("").outcome == "empty"
+
+
+def test_in_paper_a_message_of_a_server_is_read_as_the_authors_do() -> None:
+    evaluation = build("halluverse25_binary_en", Options(data="sample", scoring="paper"))
+    scored = evaluation.task.score("paper", evaluation.items[0], Reply("Error: request timed out. No"))
+    assert scored.outcome != "failed"
+    refused = evaluation.task.score("paper", evaluation.items[0], Reply("", failure="429"))
+    assert (refused.outcome, refused.reason, refused.reply_outcome) == ("failed", "429", "failed")
 
 
 @pytest.mark.parametrize("task", TASKS)
