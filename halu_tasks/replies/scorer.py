@@ -14,8 +14,15 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.reading.confidence import stated_confidence
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.confidence import (
+    USUAL_RISK,
+    with_allowed_risk,
+    with_shown_confidence,
+    with_stated_confidence,
+)
 from halu_tasks.tasks import Evaluation, Task
 
 Role = Literal["judge", "reader"]
@@ -51,6 +58,8 @@ class ReplyScorer:
         read: What a model is asked about replies that declare no answer; None if none is asked.
         labels: Better labels of the replies, if there are any.
         assumed: What is assumed of the judge's errors, if anything.
+        asks_confidence: Whether replies were asked to say how sure they are, which is then taken off them.
+        risk: The highest risk that `coverage_at_risk` allows.
     """
 
     task: Task
@@ -59,6 +68,8 @@ class ReplyScorer:
     read: JudgeSpec | None = None
     labels: ReferenceLabels | None = None
     assumed: Assumption | None = None
+    asks_confidence: bool = False
+    risk: float = USUAL_RISK
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> ReplyScorer:
@@ -69,7 +80,16 @@ class ReplyScorer:
         """
         task, options = evaluation.task, evaluation.options
         judged = task.judged if options.judge else None
-        return cls(task, options.scoring, judged, evaluation.reader, evaluation.reference, options.assumption)
+        return cls(
+            task,
+            options.scoring,
+            judged,
+            evaluation.reader,
+            evaluation.reference,
+            options.assumption,
+            options.confidence,
+            options.risk,
+        )
 
     @property
     def role(self) -> Role | None:
@@ -90,6 +110,10 @@ class ReplyScorer:
     def steps(self, item: Item, reply: Reply) -> Steps:
         """Score a reply step by step. Nothing is asked about a request that failed: its text is not the model's."""
         verdicts: Sequence[Verdict] | None = None
+        stated = None
+        if self.asks_confidence and not reply.failure:
+            text, stated = stated_confidence(reply.text)
+            reply = reply._replace(text=text)
         if self.judged:
             verdicts = ()
             if not reply.failure:
@@ -97,7 +121,11 @@ class ReplyScorer:
         scored = self.with_known_error(self.task.score(self.mode, item, reply, verdicts))
         if self.read and scored.outcome in UNSURE:
             scored = replace(scored, verdicts=(yield Ask("reader", item, reply.text)))
-        return scored
+        return self.with_confidence(with_stated_confidence(scored, stated) if self.asks_confidence else scored)
+
+    def with_confidence(self, scored: ScoredReply) -> ScoredReply:
+        """Add the confidence that a scored reply shows without stating it, and the risk that is allowed."""
+        return with_allowed_risk(with_shown_confidence(scored, self.task.rules.choices), self.risk)
 
     def score(self, item: Item, reply: Reply, verdicts: Sequence[Verdict] = ()) -> ScoredReply:
         """Score a reply without asking anyone.

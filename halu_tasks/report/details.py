@@ -119,7 +119,7 @@ def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[R
     for answered in run.answers:
         key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
         if key not in others:
-            others[key] = answered.scored(column.task, mode)
+            others[key] = answered.scored(column.task, mode, asks_confidence=run.asked["confidence"])
         scores.append(others[key])
     other_values = _values_of(_metrics(column, mode).get(column.headline.name), scores)
     pairs = zip(run.answers, scores, values, other_values, strict=True)

@@ -14,6 +14,7 @@ from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, own_settings
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
+from halu_tasks.scorers.statistics.confidence import USUAL_RISK
 from halu_tasks.tasks import Provenance, Task
 
 RECORD = "halu_tasks"
@@ -121,7 +122,7 @@ def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, pr
     try:
         doc = row["doc"]
         if provenance.options.get("probability"):
-            return _score_likelihoods(doc, row, task, provenance.scoring)
+            return _score_likelihoods(doc, row, task, provenance)
         score = ScoredReply.from_json(json.loads(row["filtered_resps"][0]))
         return RunReply(_item(doc, task), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:
@@ -129,7 +130,7 @@ def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, pr
         raise DataError(f"{problem} ({type(error).__name__}: {error})") from None
 
 
-def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> RunReply:
+def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, provenance: Provenance) -> RunReply:
     """Score a sample that was asked for likelihoods, for which lm-eval logs no score."""
     assert task.rules.choices
     (first, reply), (second, _) = row["filtered_resps"]
@@ -137,7 +138,8 @@ def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Tas
     item = _item(doc, task)
     if reply in (None, "None"):
         reply = "" if probability is None else task.rules.choices[probability <= 0.5]
-    score = ReplyScorer(task, scoring).score(item, Reply(reply, probability=probability))
+    risk = provenance.options.get("risk", USUAL_RISK)
+    score = ReplyScorer(task, provenance.scoring, risk=risk).score(item, Reply(reply, probability=probability))
     return RunReply(item, reply, score if probability is not None else without_probability(score))
 
 

@@ -325,9 +325,12 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers.option_metrics import with_reader, with_wordings, wordings_of
+        from halu_tasks.scorers.option_metrics import with_confidence, with_reader, with_wordings, wordings_of
+        from halu_tasks.scorers.statistics.confidence import has_confidence
 
         metrics = with_wordings(self.scoring[mode].metrics, wordings_of(scores))
+        if any(map(has_confidence, scores)):
+            metrics = with_confidence(metrics, self.scoring[mode].facts)
         is_read = self.rules.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
         return with_reader(metrics) if is_read else metrics
 
