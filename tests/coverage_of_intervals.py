@@ -332,12 +332,11 @@ def risks() -> Iterator[Design]:
             sure = knows * correct + normal(rng, cluster)
             sure = sure if cuts is None else np.searchsorted(cuts, sure) * 1.0
             outcome = np.where(rng.random(len(cluster)) < 0.2 * (sizes != "1"), "unparsed", "answered").astype(object)
-            answer = np.where(outcome == "answered", "A", None)
-            return cluster, {"correct": correct * 1.0, "confidence": sure, "outcome": outcome, "answer": answer}
+            return cluster, {"correct": correct * 1.0, "confidence": sure, "outcome": outcome}
 
         truth = metric.sums_of_items(columns_of(draw(np.random.default_rng(2), 100_000), 100_000))
         assert isinstance(truth, float)
-        for clusters in CLUSTERS[:2] if sizes != "1" else CLUSTERS:
+        for clusters in CLUSTERS[:2]:
             ties = "five degrees" if coarse else "continuous"
             label = f"clusters of {sizes}, {right} right, {ties}, {knows} deviations apart"
             yield Design("area under risk-coverage", label, clusters, truth, of_items(metric, draw, clusters))

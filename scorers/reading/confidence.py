@@ -204,9 +204,14 @@ def _words() -> _Words:
     begins = rf"(?:{subject.replace('subject', 'speaker')}|(?<![^\n.!?。！？(（]) ?)"
     said = rf"[(（]?{begins}(?P<word>{word}){rest}(?=\W{{0,9}}\Z)"
     about_oneself = rf"(?P<statement>(?:{measured}|{said}))"
-    expressions = (name, rf"{value}[)）]?", stated, about_oneself)
-    names = tuple({_plain(cue) for cue in phrases["cue"]})
-    return _Words(names, *(re.compile(expression, re.IGNORECASE) for expression in expressions), degrees)
+    return _Words(
+        names=tuple({_plain(cue) for cue in phrases["cue"]}),
+        name=re.compile(name, re.IGNORECASE),
+        value=re.compile(rf"{value}[)）]?", re.IGNORECASE),
+        stated=re.compile(stated, re.IGNORECASE),
+        about_oneself=re.compile(about_oneself, re.IGNORECASE),
+        degrees=degrees,
+    )
 
 
 def _listed(text: str) -> list[str]:

@@ -121,7 +121,8 @@ def known(columns: Columns) -> Columns:
 
 def is_answer(columns: Columns) -> Column:
     """Return whether each reply has an answer."""
-    return np.isin(columns["outcome"], (ANSWERED, INFERRED)) & (columns["answer"] != None)  # noqa: E711
+    outcome = columns["outcome"]
+    return np.asarray((outcome == ANSWERED) | (outcome == INFERRED), dtype=bool)
 
 
 _ROUNDING = 1e-9
@@ -149,7 +150,8 @@ class RiskCoverage(NamedTuple):
         kept = known(graded.kept(columns))
         order = np.argsort(-kept["probability"], kind="stable")
         ends = np.flatnonzero(np.append(np.diff(kept["probability"][order]) != 0, True)) if len(order) else order
-        return cls(ends + 1.0, np.cumsum(kept["wrong"][order])[ends], len(columns))
+        wrong = np.cumsum(kept["wrong"][order])[ends]
+        return cls(np.asarray(ends + 1, dtype=np.float64), wrong, len(columns))
 
     @property
     def area(self) -> float:
@@ -177,7 +179,7 @@ class RiskCoverage(NamedTuple):
 
 # what is right is 1 in the columns of `Graded.kept`, as a label that the metrics of probabilities look for
 _RIGHT: Any = 1.0
-_ASKED = {"requires_option": CONFIDENCE}
+_ASKED: dict[str, Any] = {"requires_option": CONFIDENCE}
 
 
 def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
