@@ -250,7 +250,8 @@ def _risk(entry: str, graded: Graded, scores: Sequence[ScoredReply]) -> Json | N
     # evenly spaced in coverage, and with the last one
     shown = np.unique(np.searchsorted(curve.kept, np.linspace(curve.kept[0], curve.kept[-1], _POINTS)))
     points = [
-        [kept / curve.items, wrong / kept] for kept, wrong in zip(curve.kept[shown], curve.wrong[shown], strict=True)
+        [kept / curve.items, wrong / kept]
+        for kept, wrong in zip(curve.kept[shown].tolist(), curve.wrong[shown].tolist(), strict=True)
     ]
     figures = {
         metric.name: _figure(metric, columns) for metric in confidence_metrics(graded) if metric.name in _OF_RISK

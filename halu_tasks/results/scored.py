@@ -15,6 +15,7 @@ from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, Run, RunReply
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.confidence import USUAL_RISK
 from halu_tasks.tasks import Evaluation, Provenance, build
 from halu_tasks.tasks.asking import PACKAGED
 
@@ -61,8 +62,9 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     if task.judged and provenance.judge:
         scores = _read_details(path, record, evaluation, pairs)
     else:
-        options = evaluation.options
-        scorer = ReplyScorer(task, provenance.scoring, asks_confidence=options.confidence, risk=options.risk)
+        given = provenance.options
+        asks_confidence, risk = bool(given.get("confidence")), given.get("risk", USUAL_RISK)
+        scorer = ReplyScorer(task, provenance.scoring, asks_confidence=asks_confidence, risk=risk)
         scores = [scorer.score(with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),

@@ -1,8 +1,8 @@
 """Read how sure a reply says that it is of its answer, in numbers or words, and take what says so off the reply.
 
-A statement is a field of a reply that is one JSON object; a word such as "confidence" and its value, wherever a line or
-a sentence begins or a bracket opens ("Confidence: 85%", "(confidence: high)"); or in the last line a sentence about
-oneself ("I am 85% sure that this is correct."). The last one counts. The words are those of the lexicons
+A statement is a field of a JSON object; or a word such as "confidence" and its value, wherever a line or a sentence
+begins or a bracket opens ("Confidence: 85%", "(confidence: high)"); or, in the last line, a sentence about oneself ("I
+am 85% sure that this is correct."). The last one counts. The words are those of the lexicons
 `confidence.LANGUAGE.yaml`, in every language.
 """
 
@@ -67,25 +67,26 @@ def stated_confidence(reply: str) -> StatedConfidence:
 
 
 def _of_object(text: str) -> tuple[str, float | None] | None:
-    """Return the text without the field, and its value; None if it is not one JSON object with such a field."""
-    plain = text.strip().removeprefix("```json").strip("`\n ")
-    found = [*values(plain, "{")] if plain[:1] == "{" and plain[-1:] == "}" else []
-    if len(found) != 1 or not isinstance(content := found[0].content, dict):
-        return None
-    names = [name for name in content if _words().name.fullmatch(name.replace("_", " ").strip())]
-    if not names:
-        return None
-    name = names[-1]
+    """Return the text without the field of its last JSON object with one, and the value; None if it has none."""
+    for value in reversed([*values(text)] if "{" in text else []):
+        content = value.content if isinstance(value.content, dict) else {}
+        name = next((name for name in content if _words().name.fullmatch(name.replace("_", " ").strip())), None)
+        if name is not None and (rest := _without_member(text[value.start : value.end], name, content)):
+            return text[: value.start] + rest + text[value.end :], _of_value(content[name])
+    return None
+
+
+def _without_member(text: str, name: str, content: Mapping[str, object]) -> str:
+    """Return a JSON object without one of its members; empty if that fails."""
     others = {key: value for key, value in content.items() if key != name}
     for member in re.finditer(_MEMBER.format(re.escape(name)), text):
-        # a record within the object may have a field of the same name
         before, after = re.search(r",\s*\Z", text[: member.start()]), re.compile(r"\s*,").match(text, member.end())
         start = before.start() if before else member.start()
         rest = _without(text, [(start, after.end() if after and not before else member.end())])
-        left = [*values(rest, "{")]
-        if len(left) == 1 and left[0].content == others:
-            return rest, _of_value(content[name])
-    return text, None
+        # a record within the object may have a member of the same name
+        if [value.content for value in values(rest)] == [others]:
+            return rest
+    return ""
 
 
 def _of_value(value: object) -> float | None:
@@ -195,11 +196,13 @@ def _words() -> _Words:
     )
     # a number in brackets behind a word is more exact than the word: "High (90%)"
     value = rf"{_ABOUT}(?:(?:{word} ?[(（,] ?)?{number}|(?P<word>{word}))"
-    name = rf"(?:(?:{any_of['own']}|{any_of['subject']}) ?){{0,2}}{any_of['cue']}"
+    name = rf"(?:(?:{any_of['own']}|{any_of['subject']}) ?){{0,2}}{any_of['cue']}(?![\"'] ?:)"
     between = rf"(?: ?\([^()\n]{{0,40}}\))?{_GAP}(?:(?:{any_of['is']}|{any_of['subject']}){_GAP}){{0,2}}"
     stated = rf"{_BEGINS}(?P<statement>{_MARKS}{name}{between}{value}(?: ?\([^()\n]{{0,80}}\))?{_ENDS})"
     subject, rest = rf"(?P<subject>{any_of['subject']} ?)", rf"(?:[ ,，]{{0,2}}{any_of['about']})?{_ENDS}"
-    measured = rf"{_MARKS}{subject}?(?:{any_of['is']} ?)?{_ABOUT}{number} ?{any_of['sure']}{rest}"
+    measured = (
+        rf"{_MARKS}{subject}?(?:{any_of['is']} ?)?{_ABOUT}{number} ?(?:{any_of['sure']}|{any_of['measure']}){rest}"
+    )
     # in words, it is all that the last sentence or the last brackets say
     begins = rf"(?:{subject.replace('subject', 'speaker')}|(?<![^\n.!?。！？(（]) ?)"
     said = rf"[(（]?{begins}(?P<word>{word}){rest}(?=\W{{0,9}}\Z)"
