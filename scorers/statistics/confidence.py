@@ -201,6 +201,11 @@ def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
         square, _, has_one = brier_score.terms(graded.kept(columns))
         return np.where(has_one, square, np.nan)
 
+    def right_and_wrong(columns: Columns) -> list[Column]:
+        kept = graded.kept(columns)
+        has_one = ~np.isnan(kept["probability"])
+        return [has_one & (kept["target"] == 1), has_one & (kept["wrong"] == 1)]
+
     brier_score, error = brier(_RIGHT), ece(_RIGHT)
     return (
         Metric(
@@ -208,6 +213,7 @@ def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
             lambda columns: RiskCoverage.of(graded, columns).area,
             "area under the risk-coverage curve: mean share of wrong answers among those kept, most confident first",
             higher_is_better=False,
+            classes=right_and_wrong,
             **_ASKED,
         ),
         Metric(

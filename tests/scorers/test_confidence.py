@@ -124,3 +124,12 @@ def test_a_probability_or_votes_show_how_sure_an_answer_is_unless_it_was_to_stat
     assert shown("Maybe", {"agreement": 0.6}, counts=["agreement"]) == 0.6
     assert shown("Yes", {"probability": 0.8, "no_confidence": 1.0}) is None
     assert shown("Yes", {"probability": 0.8, "confidence": 0.3}) == 0.3
+
+
+def test_with_fewer_than_five_wrong_answers_the_area_has_no_interval() -> None:
+    def of(wrong: int) -> Estimate:
+        return figures([(float(n >= wrong), n % 10 / 10, "answered") for n in range(60)])["aurc"]
+
+    assert of(4).value > 0 and of(4).low is None
+    low, high = of(5).low, of(5).high
+    assert low is not None and high is not None and low < of(5).value < high
