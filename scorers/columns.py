@@ -100,9 +100,11 @@ class Columns:
 
 def column_names(facts: Iterable[str]) -> set[str]:
     """Return the names of the columns of scores with some facts, but for those of tags."""
-    from halu_tasks.scorers.statistics.calibration import FACT, MISSING  # imports this
+    # these import this
+    from halu_tasks.scorers.statistics import calibration, confidence
 
-    return {*FIELDS, *PLACES, SCORE, *facts, FACT, MISSING}
+    shown = (calibration.FACT, calibration.MISSING, confidence.CONFIDENCE, confidence.MISSING)
+    return {*FIELDS, *PLACES, SCORE, *facts, *shown}
 
 
 def by_cluster(scores: Iterable[ScoredReply]) -> Columns:

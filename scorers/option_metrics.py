@@ -1,12 +1,12 @@
-"""Metrics that an option adds to those of a task: `reader`, a model that reads replies, and several wordings.
+"""Metrics that an option adds to those of a task: `reader`, a model that reads replies, wordings, and `confidence`.
 
-It is asked about replies whose label the rules infer or do not find, and only about these. Its readings change no other
-figure: each stands beside the one by the rules.
+The reader is asked about replies whose label the rules infer or do not find, and only about these. Its readings change
+no other figure: each stands beside the one by the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -23,6 +23,7 @@ from halu_tasks.scorers.metrics import Metric, Terms, ratio
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reference import Corrected, corrected
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.confidence import Graded, confidence_metrics
 from halu_tasks.scorers.statistics.jackknife import Sums
 
 # --- a model that reads replies ---------------------------------------------------------------------------
@@ -173,3 +174,16 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
     about = f"standard deviation of {headline.name} over the wordings of the prompt"
     deviation = Metric(SPREAD, terms, about, None, headline.range, value, headline.requires_option, interval=None)
     return *metrics, deviation, *parts
+
+
+# --- how sure a model is ----------------------------------------------------------------------------------
+
+
+def with_confidence(metrics: Sequence[Metric], facts: Collection[str]) -> tuple[Metric, ...]:
+    """Add what a confidence says of answers that are right or wrong, and the share of those that come without one.
+
+    Args:
+        metrics: The metrics of the task.
+        facts: The facts of its scorer, which say whether there is a right and a wrong.
+    """
+    return *metrics, *confidence_metrics(Graded.by(facts))

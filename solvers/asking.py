@@ -348,6 +348,7 @@ class SampleMetadata(BaseModel):
         weighed: Whether a probability is asked for.
         group: The group that the sample is run in.
         structured: Whether JSON is asked for.
+        confidence: Whether the reply is asked to say how sure it is.
         fewshot: The number of worked examples.
         system_in_user: Whether the system text is in the first user turn.
     """
@@ -364,6 +365,7 @@ class SampleMetadata(BaseModel):
     weighed: bool = False
     group: str | None = None
     structured: bool = False
+    confidence: bool = False
     fewshot: int = 0
     system_in_user: bool = False
 

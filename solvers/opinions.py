@@ -19,6 +19,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.reading.confidence import stated_confidence
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.solvers import asking
@@ -136,10 +137,15 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
     """
     if asking.SampleMetadata.of(state) is None and asking.parts_of(state):
         return hallucinates, (YES, NO)
-    task = asking.SampleMetadata.required_of(state).benchmark_task
+    own = asking.SampleMetadata.required_of(state)
+    task = own.benchmark_task
     if task.rules.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
-    return task.label, task.rules.choices
+
+    def label(reply: str) -> Answer[str]:
+        return task.label(stated_confidence(reply).reply if own.confidence else reply)
+
+    return label, task.rules.choices
 
 
 def _answer(output: ModelOutput) -> str:

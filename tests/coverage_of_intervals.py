@@ -14,6 +14,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -28,7 +29,9 @@ from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, estimate, left_out, mean, mean_of, micro
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, krippendorff_alpha
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
+from halu_tasks.scorers.statistics.confidence import Graded, confidence_metrics
 from halu_tasks.scorers.statistics.differences import Difference, difference_of
+from halu_tasks.scorers.statistics.intervals import exact_interval
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -307,6 +310,42 @@ def rankings(metric: Metric) -> Iterator[Design]:
             yield Design(metric.name, label, clusters, truth, of_items(metric, draw, clusters))
 
 
+def risks(name: str) -> Iterator[Design]:
+    """Simulate the area under the risk-coverage curve, or the coverage at a risk with an interval, which it lacks.
+
+    Confidences are continuous, or five degrees of which the highest is that of half the answers, which tie. They know
+    nothing, something or much of what is right. In clusters of several items, a fifth of them has no answer.
+    """
+    (found,) = (each for each in confidence_metrics(Graded("correct")) if each.name == name)
+    metric = replace(found, interval=exact_interval)
+    for sizes, right, knows, coarse in product(("1", "1 to 20"), (0.5, 0.8, 0.95), (0.0, 1.0, 2.5), (False, True)):
+        every = np.random.default_rng(1)
+        cuts = np.quantile(knows * (every.random(100_000) < right) + every.normal(size=100_000), (0.05, 0.1, 0.25, 0.5))
+
+        def draw(
+            rng: Rng,
+            clusters: int,
+            sizes: str = sizes,
+            right: float = right,
+            knows: float = knows,
+            cuts: Array | None = cuts if coarse else None,
+        ) -> Drawn:
+            cluster = clusters_of(rng, clusters, sizes)
+            correct = normal(rng, cluster) < ndtri(right)
+            sure = knows * correct + normal(rng, cluster)
+            sure = sure if cuts is None else np.searchsorted(cuts, sure) * 1.0
+            outcome = np.where(rng.random(len(cluster)) < 0.2 * (sizes != "1"), "unparsed", "answered").astype(object)
+            allowed = np.full(len(cluster), 0.2)
+            return cluster, {"correct": correct * 1.0, "confidence": sure, "outcome": outcome, "risk": allowed}
+
+        truth = metric.sums_of_items(columns_of(draw(np.random.default_rng(2), 100_000), 100_000))
+        assert isinstance(truth, float)
+        for clusters in CLUSTERS[:2]:
+            ties = "five degrees" if coarse else "continuous"
+            label = f"clusters of {sizes}, {right} right, {ties}, {knows} deviations apart"
+            yield Design(name, label, clusters, truth, of_items(metric, draw, clusters))
+
+
 def tuned() -> Iterator[Design]:
     """Simulate accuracy and F1 at a tuned threshold, on 200 documents with an item of each class."""
 
@@ -385,10 +424,15 @@ SHAPES: dict[str, Callable[[], Iterator[Design]]] = {
     "rare-agreement": rare_agreement,
     "auc": partial(rankings, roc_auc("Yes")),
     "auprc": partial(rankings, auprc("Yes")),
+    "aurc": partial(risks, "aurc"),
+    "coverage_at_risk": partial(risks, "coverage_at_risk"),
     "tuned": tuned,
     "means": means,
     "difference": differences,
 }
+
+
+WITH_INTERVAL = [name for name in SHAPES if name != "coverage_at_risk"]
 
 
 # --- results ----------------------------------------------------------------------------------------------
@@ -442,7 +486,7 @@ def main() -> None:
     """Simulate the designs and print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2_000, help="simulated runs of each design (default: 2000)")
-    parser.add_argument("--only", nargs="+", choices=SHAPES, default=list(SHAPES), help="the shapes to simulate")
+    parser.add_argument("--only", nargs="+", choices=SHAPES, default=WITH_INTERVAL, help="the shapes to simulate")
     arguments = parser.parse_args()
     begin = time.monotonic()
     print("shape                  clusters    truth  coverage  withheld  width")

@@ -147,6 +147,10 @@ class AskingOptions:
         bool,
         Help("ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt"),
     ] = False
+    confidence: Annotated[
+        bool,
+        Help("ask how sure the model is that its answer is right; the answer is read without it"),
+    ] = False
     system_in_user: Annotated[
         bool,
         Help(
@@ -246,6 +250,14 @@ class ScoringOptions:
         Help("for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10"),
     ] = None
 
+    risk: Annotated[
+        float,
+        Ge(0),
+        Lt(1),
+        "SHARE",
+        Help("the share of wrong answers that coverage_at_risk allows among those that are kept by their confidence"),
+    ] = 0.05
+
     @property
     def assumption(self) -> Assumption | None:
         """What is assumed of the judge, if anything."""
@@ -282,6 +294,13 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         Help("judgment tasks: a seeded sample of the rows, or two samples, of which the first tunes a threshold"),
     ] = "all"
     probability: Annotated[bool, Help("compare the probabilities of the two answers")] = False
+    threshold: Annotated[
+        float | None,
+        Gt(0),
+        Lt(1),
+        "SHARE",
+        Help("question tasks: ask for an answer only if the model is surer of it than this, such as 0.75"),
+    ] = None
     with_zero: Annotated[bool, Help("HalluVerse: include the rows labelled 0, which have none of the three errors")] = (
         False
     )
@@ -332,12 +351,12 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)
 
     def version_tags(self, names: Collection[str]) -> list[str]:
-        """Return how a version shows `cot`, `structured` and those options in `names` that only some tasks have.
+        """Return how a version shows options of every task that change a figure, and those in `names` of some tasks.
 
         Those at their default are not shown.
         """
         changed = self.changed()
-        shown = (*(name for name in self.of_some_tasks() if name in names), "cot", "structured")
+        shown = (*(name for name in self.of_some_tasks() if name in names), "cot", "structured", "confidence", "risk")
         return [self.settings()[name].version_tag(changed[name]) for name in shown if name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:

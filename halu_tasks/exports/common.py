@@ -122,7 +122,7 @@ class PublicRun:
         run, task = self.run, self.run.benchmark_task
         if not (task.judged and run.judge):
             return set()
-        scorer = ReplyScorer(task, run.scoring)
+        scorer = ReplyScorer(task, run.scoring, asks_confidence=run.asked["confidence"])
         scores = [scorer.score(answered.item, Reply(answered.reply)) for answered in run.answers]
         return self.figures.keys() - estimates(self.metrics.values(), scores).keys()
 

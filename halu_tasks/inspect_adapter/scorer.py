@@ -102,6 +102,7 @@ async def _score_sample(
     given = [*scored.verdicts, *(draft.verdicts if draft else ())]
     _count(failures, scorer.role or "judge", given, asked)
     scored = _with_token_probability(with_method_output(scored, method), task, state, sample.weighed)
+    scored = scorer.with_confidence(scored)
     scored = replace(
         scored,
         cost=cost_of(events),
@@ -123,7 +124,8 @@ def _scorer_of(
     judge = judge_of_run(task.judged, options) if task.judged else None
     reader = judge_of_run(read, options.for_reader, "reader") if read else None
     judged, read = task.judged if judge else None, read if reader else None
-    return ReplyScorer(task, mode, judged, read, labels, options.assumption, options.penalty), reader or judge
+    points = options.penalty, sample.confidence, options.risk
+    return ReplyScorer(task, mode, judged, read, labels, options.assumption, *points), reader or judge
 
 
 def _acc(task: Task, mode: str, score: ScoredReply) -> float | None:

@@ -297,6 +297,7 @@ def _sample(item: Item, evaluation: Evaluation, reference: TaskReference, group:
         weighed=evaluation.asks_for_probability,
         group=group,
         structured=evaluation.options.structured,
+        confidence=evaluation.options.confidence,
         fewshot=evaluation.options.fewshot,
         system_in_user=evaluation.options.system_in_user,
     )

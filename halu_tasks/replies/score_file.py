@@ -57,6 +57,7 @@ from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
+from halu_tasks.scorers.statistics.confidence import CONFIDENCE
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.annotators import BesidePeople, PeopleSums
@@ -305,10 +306,9 @@ def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     references = evaluation.scoring.reference_replies
     metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
-    if any(_has_probabilities(file) for file in files):
-        return metrics
-    # those of probabilities would keep columns of all replies
-    return {key: metric for key, metric in metrics.items() if FACT not in metric.columns}
+    # those of what no reply has would keep columns of all replies
+    missing = {fact for fact in (FACT, CONFIDENCE) if not any(_has_fact(file, fact) for file in files)}
+    return {key: metric for key, metric in metrics.items() if missing.isdisjoint(metric.columns)}
 
 
 def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], beside: PeopleSums) -> BesidePeople | None:
@@ -324,9 +324,9 @@ def _number(file: Path, table: str = "replies") -> int:
     return int(next(query(file, f"SELECT count(*) FROM {table}"))[0])
 
 
-def _has_probabilities(file: Path) -> bool:
-    """Return whether a score of a file has a probability, or says that it should have one."""
-    return next(query(file, "SELECT 1 FROM scores WHERE score LIKE ? LIMIT 1", (f'%{FACT}":%',)), None) is not None
+def _has_fact(file: Path, fact: str) -> bool:
+    """Return whether a score of a file has a fact, such as a probability, or says that it should have one."""
+    return next(query(file, "SELECT 1 FROM scores WHERE score LIKE ? LIMIT 1", (f'%{fact}":%',)), None) is not None
 
 
 def _by_cluster(

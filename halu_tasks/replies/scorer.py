@@ -14,9 +14,17 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PENALTY, Assumption
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.reading.confidence import stated_confidence
 from halu_tasks.scorers.reference import ReferenceLabels, with_known_error
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.confidence import (
+    USUAL_RISK,
+    with_allowed_risk,
+    with_shown_confidence,
+    with_stated_confidence,
+)
 from halu_tasks.tasks import Evaluation, Task
+from halu_tasks.tasks.provenance import Provenance
 
 Role = Literal["judge", "reader"]
 """Who is asked about replies: a judge, or a model that reads those that declare no answer."""
@@ -52,6 +60,8 @@ class ReplyScorer:
         labels: Better labels of the replies, if there are any.
         assumed: What is assumed of the judge's errors, if anything.
         penalty: What a wrong answer costs in `net`, in points.
+        asks_confidence: Whether replies were asked to say how sure they are, which is then taken off them.
+        risk: The highest risk that `coverage_at_risk` allows.
     """
 
     task: Task
@@ -61,6 +71,8 @@ class ReplyScorer:
     labels: ReferenceLabels | None = None
     assumed: Assumption | None = None
     penalty: float = 1.0
+    asks_confidence: bool = False
+    risk: float = USUAL_RISK
 
     @classmethod
     def of(cls, evaluation: Evaluation) -> ReplyScorer:
@@ -70,9 +82,24 @@ class ReplyScorer:
             DataError: The labels cannot be read, or do not fit the task.
         """
         task, options = evaluation.task, evaluation.options
-        judged = task.judged if options.judge or options.verdicts else None
-        known = evaluation.reference, options.assumption, options.penalty
-        return cls(task, options.scoring, judged, evaluation.reader, *known)
+        return cls(
+            task,
+            options.scoring,
+            task.judged if options.judge or options.verdicts else None,
+            evaluation.reader,
+            evaluation.reference,
+            options.assumption,
+            options.penalty,
+            options.confidence,
+            options.risk,
+        )
+
+    @classmethod
+    def of_record(cls, task: Task, record: Provenance) -> ReplyScorer:
+        """Return what scores replies to a task again as the record of their run says, without asking anyone."""
+        given = record.options
+        asks_confidence, risk = bool(given.get("confidence")), given.get("risk", USUAL_RISK)
+        return cls(task, record.scoring, penalty=record.penalty, asks_confidence=asks_confidence, risk=risk)
 
     @property
     def role(self) -> Role | None:
@@ -93,6 +120,10 @@ class ReplyScorer:
     def steps(self, item: Item, reply: Reply) -> Steps:
         """Score a reply step by step. Nothing is asked about a request that failed: its text is not the model's."""
         verdicts: Sequence[Verdict] | None = None
+        stated = None
+        if self.asks_confidence and not reply.failure:
+            text, stated = stated_confidence(reply.text)
+            reply = reply._replace(text=text)
         if self.judged:
             verdicts = ()
             text = self.task.judged_text(self.mode, item, reply.text)
@@ -103,7 +134,11 @@ class ReplyScorer:
             scored = replace(scored, facts={**scored.facts, PENALTY: self.penalty})
         if self.read and scored.outcome in UNSURE:
             scored = replace(scored, verdicts=(yield Ask("reader", item, reply.text)))
-        return scored
+        return self.with_confidence(with_stated_confidence(scored, stated) if self.asks_confidence else scored)
+
+    def with_confidence(self, scored: ScoredReply) -> ScoredReply:
+        """Add the confidence that a scored reply shows without stating it, and the risk that is allowed."""
+        return with_allowed_risk(with_shown_confidence(scored, self.task.rules.choices), self.risk)
 
     def score(self, item: Item, reply: Reply, verdicts: Sequence[Verdict] = ()) -> ScoredReply:
         """Score a reply without asking anyone.

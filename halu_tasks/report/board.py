@@ -96,7 +96,8 @@ class Column:
     def metrics(self) -> list[Metric]:
         """The metrics with a figure of a run, in the task's order."""
         defined = {name for run in self.runs.values() for name in run.figures}
-        return [m for m in self.task.metrics_of(self.first.scoring, self.first.scores) if m.name in defined]
+        scores = [score for run in self.runs.values() for score in run.scores]
+        return [m for m in self.task.metrics_of(self.first.scoring, scores) if m.name in defined]
 
     @cached_property
     def headline(self) -> Metric:

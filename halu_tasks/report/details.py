@@ -1,4 +1,4 @@
-"""The details of a report's columns: breakdowns, confusion, calibration, both modes, and items with their replies.
+"""The details of a report's columns: breakdowns, confusion, calibration, risk, both modes, and items with replies.
 
 They are JSON values, as in `report.json`. All replies are also written to a Parquet table.
 """
@@ -30,6 +30,7 @@ from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import ScoredReply, verdicts_as_json
 from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
+from halu_tasks.scorers.statistics.confidence import Graded, RiskCoverage, confidence_metrics
 from halu_tasks.text.spans import Span, Text
 
 OTHER_MODE = {"strict": "paper", "paper": "strict"}
@@ -41,6 +42,10 @@ NO_COMMON_METRIC = "The two modes have no metric in common."
 _VALUES = 24
 # maximum number of targets, and of other answers, in a confusion matrix
 _LABELS = 12
+
+# maximum number of points of a curve
+_POINTS = 100
+_OF_RISK = ("aurc", "coverage_at_risk", "no_confidence")
 
 PER_KIND = 10
 """Maximum number of items of each kind in a column."""
@@ -119,7 +124,7 @@ def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[R
     for answered in run.answers:
         key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
         if key not in others:
-            others[key] = answered.scored(column.task, mode)
+            others[key] = answered.scored(column.task, mode, asks_confidence=run.asked["confidence"])
         scores.append(others[key])
     other_values = _values_of(_metrics(column, mode).get(column.headline.name), scores)
     pairs = zip(run.answers, scores, values, other_values, strict=True)
@@ -165,11 +170,14 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
     matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
     curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
     modes = list(_both_modes(column, replies)) or None
+    graded = Graded.by(column.task.scoring[column.first.scoring].facts)
+    risks = [_risk(entry, graded, own) for entry, own in scores.items()] if graded else []
     return {
         "column": column.id,
         "breakdowns": list(_breakdowns(column, scores)),
         "confusion": [matrix for matrix in matrices if matrix],
         "calibration": [curve for curve in curves if curve],
+        "risk": [curve for curve in risks if curve],
         "modes": modes,
         "modes_missing": "" if modes else JUDGED_ONCE if column.task.judged else NO_COMMON_METRIC,
         "items": _shown_items(column, replies, limit, per_kind),
@@ -231,6 +239,24 @@ def _calibration(entry: str, label: str, scores: Sequence[ScoredReply]) -> Json 
             bins.append({"low": i / BINS, "high": (i + 1) / BINS, "n": len(inside), "mean": mean, "share": share})
     record = {"entry": entry, "label": label, "bins": bins, "without": len(scores) - len(known)}
     return record | dict(zip(("ece", "brier"), errors, strict=True))
+
+
+def _risk(entry: str, graded: Graded, scores: Sequence[ScoredReply]) -> Json | None:
+    """Compute the risk over the coverage, with their figures; None without answers that have a confidence."""
+    columns = by_cluster(scores)
+    curve = RiskCoverage.of(graded, columns)
+    if not len(curve.kept):
+        return None
+    # evenly spaced in coverage, and with the last one
+    shown = np.unique(np.searchsorted(curve.kept, np.linspace(curve.kept[0], curve.kept[-1], _POINTS)))
+    points = [
+        [kept / curve.items, wrong / kept]
+        for kept, wrong in zip(curve.kept[shown].tolist(), curve.wrong[shown].tolist(), strict=True)
+    ]
+    figures = {
+        metric.name: _figure(metric, columns) for metric in confidence_metrics(graded) if metric.name in _OF_RISK
+    }
+    return {"entry": entry, "points": points, "degrees": len(curve.kept), **figures}
 
 
 def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:

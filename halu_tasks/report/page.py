@@ -215,6 +215,12 @@ def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, f
     return value, start, end
 
 
+def risk_axis(curves: Sequence[Json]) -> float:
+    """Return the risk at which the axis of risk-coverage curves ends: a round number that is none too low for them."""
+    most = max(risk for curve in curves for _, risk in curve["points"])
+    return next(end for end in (0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0) if most <= end)
+
+
 # --- the environment of the page --------------------------------------------------------------------
 
 
@@ -250,6 +256,6 @@ def _environment() -> Environment:
     }
     named = (text.name, text.number, text.count, text.percent, text.rank)
     environment.filters |= filters | {function.__name__: function for function in named}
-    functions = (text.interval, text.defined, text.marked, verdict, bar)
+    functions = (text.interval, text.defined, text.marked, verdict, bar, risk_axis)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

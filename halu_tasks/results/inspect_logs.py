@@ -314,7 +314,8 @@ def _failed(sample: Mapping[str, Any], mode: str, *, has_judge: bool) -> tuple[R
     message = str(error["message"] if isinstance(error, dict) else error)
     reply = Reply("", failure=redacted(" ".join(message.split())))
     task = metadata.benchmark_task
-    score = ReplyScorer(task, mode, task.judged if has_judge else None).score(item, reply)
+    judged = task.judged if has_judge else None
+    score = ReplyScorer(task, mode, judged, asks_confidence=metadata.confidence).score(item, reply)
     return RunReply(item, "", score), LoggedReply(score, metadata)
 
 

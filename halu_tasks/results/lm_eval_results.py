@@ -121,7 +121,7 @@ def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, pr
     try:
         doc = row["doc"]
         if provenance.options.get("probability"):
-            return _score_likelihoods(doc, row, task, ReplyScorer(task, provenance.scoring, penalty=provenance.penalty))
+            return _score_likelihoods(doc, row, task, ReplyScorer.of_record(task, provenance))
         score = ScoredReply.from_json(json.loads(row["filtered_resps"][0]))
         return RunReply(_item(doc, task), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:

@@ -54,6 +54,9 @@ TRANSPORT = {
 """Settings and options that change where and how fast a model is asked, and what happens on errors, not its replies."""
 
 
+_FORMS = ("structured", "confidence", "system_in_user")
+"""The options that say in which form a task is asked."""
+
 IS_REJECTED = re.compile(r"(?:Error|Error code|[Ss]tatus(?: code)?):? (?:400|422)\b")
 """How clients say that a server rejected a request, which it would reject again."""
 # what a traceback has between two errors, the second of which says that calls were retried, or what was sent
@@ -81,10 +84,11 @@ class RunReply(NamedTuple):
         failure = self.score.reason if self.score.outcome == REQUEST_FAILED else ""
         return Reply(self.reply, probability=self.score.facts.get(FACT), failure=failure)
 
-    def scored(self, task: Task, mode: str) -> ScoredReply:
+    def scored(self, task: Task, mode: str, *, asks_confidence: bool = False) -> ScoredReply:
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
         target = self.score.target if isinstance(self.score.target, str) else None
-        scorer = ReplyScorer(task, mode, penalty=self.score.facts.get(PENALTY, 1.0))
+        penalty = self.score.facts.get(PENALTY, 1.0)
+        scorer = ReplyScorer(task, mode, penalty=penalty, asks_confidence=asks_confidence)
         return scorer.score(with_target(self.item, target), self.given)
 
 
@@ -265,7 +269,7 @@ class Run:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
         own = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
-        form = {name: options.get(name, False) for name in ("structured", "system_in_user")}
+        form = {name: options.get(name, getattr(Options(), name)) for name in (*_FORMS, "risk")}
         return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **form, **own}
 
     @property
@@ -295,7 +299,7 @@ class Run:
     def condition(self) -> tuple[Any, ...]:
         """What comparable runs of a task have in common beside items, as a key; first, how the model was asked."""
         asked = {name: str(value) for name, value in self.asked.items()}
-        how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", "structured", "system_in_user")))
+        how = (self.provenance.prompt_hash, *map(asked.pop, ("fewshot", "cot", *_FORMS)))
         what = (self.task, self.task_version, self.scoring, self.provenance.data_sha256)
         return how, *what, tuple(sorted(asked.items())), self.judge, self.epochs
 

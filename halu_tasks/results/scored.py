@@ -61,7 +61,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     if task.judged and provenance.judge:
         scores = _read_details(path, record, evaluation, pairs)
     else:
-        scorer = ReplyScorer(task, provenance.scoring, penalty=provenance.penalty)
+        scorer = ReplyScorer.of_record(task, provenance)
         scores = [scorer.score(with_target(item, reply.target), reply) for item, _, reply in pairs]
     run = Run(
         source=str(path),

@@ -20,7 +20,15 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import read_yaml
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
-from halu_tasks.core.prompting import Prompt, cue_of, given_prompts, messages, placeholders, render
+from halu_tasks.core.prompting import (
+    Prompt,
+    cue_of,
+    given_prompts,
+    messages,
+    placeholders,
+    render,
+    without_cue,
+)
 from halu_tasks.data.locate import Located, locate, named_data
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.task import Task
@@ -107,46 +115,70 @@ def published_prompts() -> dict[str, dict[str, str]]:
     return published
 
 
-# --- answers as JSON ------------------------------------------------------------------------------
+# --- what options add to a prompt -----------------------------------------------------------------
 
-_MORE_TOKENS = 48  # for braces, quotes and a code block
+_JSON_TOKENS = 48  # for braces, quotes and a code block
+_CONFIDENCE_TOKENS = 16
 
 _INSTRUCTION = (
     "Whatever format is asked for above, write your reply as one JSON object and nothing else, with {keys}, which is "
     "{answer}."
 )
+_CONFIDENCE_KEY = 'The last key is "confidence": how sure you are that this answer is right, as a number from 0 to 1.'
+_CONFIDENCE = (
+    "Whatever format is asked for above, end your reply with a line of its own that says how sure you are that your "
+    'answer is right, in percent: "Confidence: N%".'
+)
+_THRESHOLD = (
+    "Answer only if you are more than {percent:g}% sure that your answer is right; otherwise say that you do not know. "
+    "A right answer earns 1 point, a wrong one loses {points:.3g}, and not knowing neither earns nor loses any."
+)
 
 
-def structured_decoding(decoding: Decoding) -> Decoding:
-    """Return a decoding with room for the JSON around an answer."""
-    return decoding.model_copy(update={"max_tokens": decoding.max_tokens + _MORE_TOKENS})
+def decoding_in_form(decoding: Decoding, *, structured: bool, confidence: bool) -> Decoding:
+    """Return a decoding with room for the JSON around an answer, and for how sure the model is."""
+    more = _JSON_TOKENS * structured + _CONFIDENCE_TOKENS * confidence
+    return decoding.model_copy(update={"max_tokens": decoding.max_tokens + more}) if more else decoding
 
 
-def reply_in_form(task: Task, options: Options, reply: str) -> str:
-    """Return a reply in the form that is asked for: as it is, or with the option `structured` as JSON.
+def reply_in_form(task: Task, options: Options, reply: str, confidence: float = 1.0) -> str:
+    """Return a reply in the form that is asked for: as it is, with a confidence, or with `structured` as JSON.
 
     Where an explanation is asked for, the whole reply is it.
     """
     if not options.structured:
-        return reply
+        return f"{reply}\nConfidence: {confidence:.0%}" if options.confidence and reply else reply
     explanation = {"explanation": reply} if _explains(task, options) else {}
-    return json.dumps({**explanation, "answer": task.rules.answer.json_value(reply)}, ensure_ascii=False)
+    sure = {"confidence": confidence} if options.confidence else {}
+    return json.dumps({**explanation, "answer": task.rules.answer.json_value(reply), **sure}, ensure_ascii=False)
 
 
 def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
-    """Return a prompt that ends with the instruction to answer in JSON if the options ask for it."""
-    if not options.structured:
-        return prompt
-    explains = _explains(task, options)
-    keys = 'the keys "explanation", which gives your reasons, and "answer"' if explains else 'the key "answer"'
-    asked = _INSTRUCTION.format(keys=keys, answer=task.rules.answer.json_meaning(options))
-    return {**prompt, "user": f"{prompt['user']}\n\n{asked}"}
+    """Return a prompt with what the options ask for: to be sure of an answer, to say how sure, or to reply in JSON."""
+    user = prompt["user"]
+    added = []
+    if options.threshold is not None and "threshold" in task.prompts.task_options:
+        points = options.threshold / (1 - options.threshold)
+        added.append(_THRESHOLD.format(percent=100 * options.threshold, points=points))
+    added += [_CONFIDENCE] if options.confidence and not options.structured else []
+    if added:
+        # a cue such as "Answer:" stays the end
+        cue = cue_of(user)
+        user = type(user)("\n\n".join([without_cue(user), *added, *([cue] if cue else [])]))
+    if options.structured:
+        explains = _explains(task, options)
+        keys = 'the keys "explanation", which gives your reasons, and "answer"' if explains else 'the key "answer"'
+        asked = _INSTRUCTION.format(keys=keys, answer=task.rules.answer.json_meaning(options))
+        user = type(user)(" ".join([f"{user}\n\n{asked}", *([_CONFIDENCE_KEY] if options.confidence else [])]))
+    return {**prompt, "user": user}
 
 
 def response_schema(task: Task, options: Options) -> Mapping[str, Any]:
     """Return the JSON schema of replies."""
-    properties = {"explanation": {"type": "string"}} if _explains(task, options) else {}
+    properties: dict[str, Any] = {"explanation": {"type": "string"}} if _explains(task, options) else {}
     properties["answer"] = task.rules.answer.json_schema(options)
+    if options.confidence:
+        properties["confidence"] = {"type": "number", "minimum": 0, "maximum": 1}
     return {
         "type": "object",
         "properties": properties,

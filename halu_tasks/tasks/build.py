@@ -15,11 +15,11 @@ from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, sys
 from halu_tasks.data.locate import Located
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.tasks.asking import (
+    decoding_in_form,
     packaged_prompt,
     prompts_of,
     published_source,
     reply_in_form,
-    structured_decoding,
     worked_examples,
 )
 from halu_tasks.tasks.provenance import Provenance, TaskReference
@@ -127,9 +127,9 @@ class Evaluation:
 
     @property
     def decoding(self) -> Decoding:
-        """The decoding, with more tokens if the answer is asked for as JSON."""
-        decoding = self.task.prompts.decoding
-        return structured_decoding(decoding) if self.options.structured else decoding
+        """The decoding, with more tokens if the answer is asked for as JSON, or with a confidence."""
+        form = {"structured": self.options.structured, "confidence": self.options.confidence}
+        return decoding_in_form(self.task.prompts.decoding, **form)
 
     def oracle(self, item: Item) -> str:
         """Return the reply that earns the full score, in the form that is asked for."""
@@ -137,7 +137,7 @@ class Evaluation:
 
     def baseline(self, item: Item) -> str:
         """Return a reply that does not know the answer, in the form that is asked for."""
-        return reply_in_form(self.task, self.options, self.task.prompts.baseline(item))
+        return reply_in_form(self.task, self.options, self.task.prompts.baseline(item), confidence=0.0)
 
     @property
     def prompt(self) -> Prompt:
@@ -167,9 +167,10 @@ class Evaluation:
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
         """All metrics of the task in the mode of these options, with those of several wordings."""
-        from halu_tasks.scorers.option_metrics import with_penalty, with_reader, with_wordings
+        from halu_tasks.scorers.option_metrics import with_confidence, with_penalty, with_reader, with_wordings
 
         metrics = with_wordings(with_penalty(self.scoring.metrics, self.options.penalty), self.wordings)
+        metrics = with_confidence(metrics, self.scoring.facts)
         return with_reader(metrics) if self.reader else metrics
 
     @property
@@ -188,8 +189,12 @@ class Evaluation:
             for metric in self.all_metrics
             if {*metric.within} <= tags
             and metric.tags <= {tag for tag, _ in tags}
-            and (metric.requires_option is None or getattr(self.options, metric.requires_option))
+            and (metric.requires_option is None or self._is_given(metric.requires_option))
         )
+
+    def _is_given(self, option: str) -> bool:
+        """Return whether what an option asks for is known; a confidence also follows from a probability."""
+        return bool(getattr(self.options, option)) or (option == "confidence" and self.asks_for_probability)
 
     @property
     def version_tags(self) -> tuple[str, ...]:
@@ -261,7 +266,7 @@ class Evaluation:
         """Return what is asked and how, if the number of items is already known."""
         changed, judged = self.options.changed(), self.task.judged
         given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        asked = [name for name in changed if name in ("structured", "reader", PENALTY)]
+        asked = [name for name in changed if name in ("structured", "confidence", "risk", "reader", PENALTY)]
         asked += ["system_in_user"] if self.system_in_user else []
         judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
         judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in asked)]
@@ -304,6 +309,8 @@ def build(name: str | Task, options: Options) -> Evaluation:
         raise UsageError("option structured: scoring=paper reads replies as the authors do, without JSON; use strict")
     if options.structured and options.probability and "probability" in task.prompts.task_options:
         raise UsageError("option structured: an answer that is a probability has no text; leave out one of the two")
+    if options.confidence and options.probability and "probability" in task.prompts.task_options:
+        raise UsageError("option confidence: that of a probability follows from it; leave out one of the two")
     prompts = prompts_of(task, options)
     if options.fewshot and len(prompts) > 1:  # harnesses show the same examples before every item
         raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")

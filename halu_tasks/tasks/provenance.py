@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import PENALTY
-from halu_tasks.tasks.asking import structured_decoding
+from halu_tasks.tasks.asking import decoding_in_form
 from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.registry import registry, task_named
 from halu_tasks.tasks.task import NAMING_KEYS, Task
@@ -214,8 +214,8 @@ class Provenance:
     @property
     def decoding(self) -> Decoding:
         """The decoding that the task has under these options."""
-        decoding = self.task.resolve().prompts.decoding
-        return structured_decoding(decoding) if self.options.get("structured") else decoding
+        form = {name: bool(self.options.get(name)) for name in ("structured", "confidence")}
+        return decoding_in_form(self.task.resolve().prompts.decoding, **form)
 
     def without_prompt(self) -> Provenance:
         """Return the provenance of replies of which it is not known how they were asked for."""

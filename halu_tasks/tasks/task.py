@@ -325,12 +325,15 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers.option_metrics import penalty_of, with_penalty, with_reader, with_wordings, wordings_of
+        from halu_tasks.scorers import option_metrics
+        from halu_tasks.scorers.statistics.confidence import has_confidence
 
-        metrics = with_penalty(self.scoring[mode].metrics, penalty_of(scores))
-        metrics = with_wordings(metrics, wordings_of(scores))
+        metrics = option_metrics.with_penalty(self.scoring[mode].metrics, option_metrics.penalty_of(scores))
+        metrics = option_metrics.with_wordings(metrics, option_metrics.wordings_of(scores))
+        if any(map(has_confidence, scores)):
+            metrics = option_metrics.with_confidence(metrics, self.scoring[mode].facts)
         is_read = self.rules.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
-        return with_reader(metrics) if is_read else metrics
+        return option_metrics.with_reader(metrics) if is_read else metrics
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> ScoredReply:
         """Score a reply.

@@ -219,6 +219,12 @@ def _why(
             for i, id in enumerate(ids)
             if labels == ["Yes", "No"]
         ],
+        "risk": [
+            {"entry": id, "points": _curve(skill[i]), "degrees": 5, "coverage_at_risk": estimate(0.4)}
+            | {"aurc": estimate(0.1), "no_confidence": estimate(0.02)}
+            for i, id in enumerate(ids)
+            if labels == ["Yes", "No"]
+        ],
         "modes": None
         if judged
         else [
@@ -229,6 +235,10 @@ def _why(
         "modes_missing": "strict and paper are the same here" if judged else "",
         "items": [_item(column, number, ids, rng) for number in range(items)],
     }
+
+
+def _curve(skill: float) -> list[list[float]]:
+    return [[covered, (1 - skill) * covered] for covered in (0.1, 0.4, 0.6, 0.9)]
 
 
 def _bin(low: float, rng: random.Random) -> dict[str, Any]:

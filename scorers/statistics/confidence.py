@@ -1,0 +1,261 @@
+"""Confidence: how sure a model is that its answer is right, and how right the answers are that it is sure of.
+
+Answers are kept in the order of their confidence, the most confident first. The *coverage* is the share of all items
+whose answers are kept, and the *risk* the share of the kept answers that are wrong (El-Yaniv and Wiener 2010, "On the
+Foundations of Noise-free Selective Classification", Journal of Machine Learning Research 11). A reply without an answer
+is never kept, nor is an answer without a confidence, so a curve may end before a coverage of 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halu_tasks.scorers.answer import ANSWERED, INFERRED
+from halu_tasks.scorers.columns import Array, Column, Columns
+from halu_tasks.scorers.metrics import Metric, Terms
+from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.calibration import FACT as PROBABILITY
+from halu_tasks.scorers.statistics.calibration import brier, ece, ece_by_chance
+
+# --- facts ------------------------------------------------------------------------------------------------
+
+CONFIDENCE = "confidence"
+"""The fact with how sure the model is that its answer is right, 0 to 1."""
+
+MISSING = "no_confidence"
+"""The fact, 1, of a reply that was asked for a confidence and states none."""
+
+RISK = "risk"
+"""The fact with the highest risk that `coverage_at_risk` allows, where it is not `USUAL_RISK`."""
+
+USUAL_RISK = 0.05
+"""The highest risk that `coverage_at_risk` allows by default."""
+
+AGREEMENT = "agreement"
+"""The fact of a method that votes: the share of the votes that can be read that are for the answer."""
+
+
+def with_stated_confidence(score: ScoredReply, confidence: float | None) -> ScoredReply:
+    """Add the confidence that a reply states, or that it states none although it was asked to."""
+    stated = {MISSING: 1.0} if confidence is None else {CONFIDENCE: confidence}
+    return replace(score, facts={**score.facts, **stated})
+
+
+def with_allowed_risk(score: ScoredReply, risk: float) -> ScoredReply:
+    """Add the risk that is allowed to the score of a reply with a confidence, unless it is the usual one."""
+    needed = risk != USUAL_RISK and has_confidence(score)
+    return replace(score, facts={**score.facts, RISK: risk}) if needed else score
+
+
+def with_shown_confidence(score: ScoredReply, choices: Sequence[str] | None) -> ScoredReply:
+    """Add the confidence that a reply shows without stating it, unless it was asked to state one.
+
+    This is the probability of the label that is answered, if that of the task's first label is known, or else the share
+    of a method's votes for it.
+
+    Args:
+        score: The score, with the probability and what the method counted.
+        choices: The two labels whose probabilities are compared; None if the task has none.
+    """
+    facts = score.facts
+    if not isinstance(score.answer, str) or not {CONFIDENCE, MISSING}.isdisjoint(facts):
+        return score
+    if choices and score.answer in choices and PROBABILITY in facts:
+        probability = facts[PROBABILITY]
+        shown = probability if score.answer == choices[0] else 1 - probability
+    elif AGREEMENT in score.counts:
+        shown = facts[AGREEMENT]
+    else:
+        return score
+    return replace(score, facts={**facts, CONFIDENCE: shown})
+
+
+def has_confidence(score: ScoredReply) -> bool:
+    """Return whether a score has a confidence, or was asked for one."""
+    return CONFIDENCE in score.facts or MISSING in score.facts
+
+
+# --- what is right ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The facts that say whether an answer is right.
+
+    Attributes:
+        right: The fact that is above 0 where the answer is right.
+        wrong: The fact that is above 0 where it is wrong; None if every answer that is not right is wrong.
+    """
+
+    right: str
+    wrong: str | None = None
+
+    @classmethod
+    def by(cls, facts: Collection[str]) -> Graded | None:
+        """Return what a scorer with these facts says; None if answers are neither right nor wrong."""
+        if {"good", "bad"} <= {*facts}:
+            return cls("good", "bad")
+        return cls("correct") if "correct" in facts else None
+
+    def kept(self, columns: Columns) -> Columns:
+        """Return the `probability` that each answer is right, its `target`, 1 if it is, and whether it is `wrong`.
+
+        The probability is the confidence; it is NaN of what is not an answer that is right or wrong.
+        """
+        right = columns[self.right] > 0
+        wrong = ~right if self.wrong is None else columns[self.wrong] > 0
+        confidence = np.where((right | wrong) & is_answer(columns), columns[CONFIDENCE], np.nan)
+        own = {"probability": confidence, "target": 1.0 * right, "wrong": 1.0 * wrong}
+        return Columns(own.__getitem__, columns.cluster, columns.clusters)
+
+
+def known(columns: Columns) -> Columns:
+    """Select the items with a probability."""
+    return columns.where(~np.isnan(columns["probability"]))
+
+
+def is_answer(columns: Columns) -> Column:
+    """Return whether each reply has an answer."""
+    outcome = columns["outcome"]
+    return np.asarray((outcome == ANSWERED) | (outcome == INFERRED), dtype=bool)
+
+
+_ROUNDING = 1e-9
+
+
+# --- risk and coverage ------------------------------------------------------------------------------------
+
+
+class RiskCoverage(NamedTuple):
+    """How many answers are kept, and how many of them are wrong, at each confidence from which on they are kept.
+
+    Attributes:
+        kept: The numbers of answers that are kept, shape (T,), from the few with the highest confidence to all.
+        wrong: How many of them are wrong, shape (T,).
+        items: The number of all items.
+    """
+
+    kept: Array
+    wrong: Array
+    items: int
+
+    @classmethod
+    def of(cls, graded: Graded, columns: Columns) -> RiskCoverage:
+        """Return the curve of some replies; without an answer that can be kept, it has no points."""
+        kept = known(graded.kept(columns))
+        order = np.argsort(-kept["probability"], kind="stable")
+        ends = np.flatnonzero(np.append(np.diff(kept["probability"][order]) != 0, True)) if len(order) else order
+        wrong = np.cumsum(kept["wrong"][order])[ends]
+        return cls(np.asarray(ends + 1, dtype=np.float64), wrong, len(columns))
+
+    @property
+    def area(self) -> float:
+        """The mean risk over the coverages from one answer to all, which is the area under the curve over its width.
+
+        Answers with equal confidence are in no order, so this is the mean over all their orders: of them, each share
+        kept has the same share of what is wrong. NaN without an answer.
+        """
+        if not len(self.kept):
+            return math.nan
+        number = np.arange(1, self.kept[-1] + 1)
+        wrong = np.interp(number, np.append(0, self.kept), np.append(0, self.wrong))
+        return float((wrong / number).mean())
+
+    def coverage(self, risk: float) -> float:
+        """Return the largest coverage at which the risk is at most `risk`; 0 if there is none, NaN without items.
+
+        Answers with equal confidence are kept or left out together, as by a threshold.
+        """
+        within = self.kept[self.wrong <= risk * self.kept + _ROUNDING]
+        return (float(within[-1]) if len(within) else 0.0) / self.items if self.items else math.nan
+
+
+# --- metrics ----------------------------------------------------------------------------------------------
+
+# what is right is 1 in the columns of `Graded.kept`, as a label that the metrics of probabilities look for
+_RIGHT: Any = 1.0
+_ASKED: dict[str, Any] = {"requires_option": CONFIDENCE}
+
+
+def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
+    """Create the metrics of confidences; without a grade, only `no_confidence`.
+
+    These are `aurc`, `coverage_at_risk`, `brier_confidence`, `ece_confidence`, `ece_confidence_by_chance` and
+    `no_confidence`, all 0 to 1. All are undefined where no reply has a confidence, and the first five are over answers
+    that have one.
+
+    Args:
+        graded: Which facts say what is right.
+    """
+    about = "share of the answers that come without a confidence"
+    missing = Metric(MISSING, _missing, about, higher_is_better=False, **_ASKED)
+    if graded is None:
+        return (missing,)
+
+    def squares(columns: Columns) -> Terms:
+        square, _, has_one = brier_score.terms(graded.kept(columns))
+        return np.where(has_one, square, np.nan)
+
+    def right_and_wrong(columns: Columns) -> list[Column]:
+        kept = graded.kept(columns)
+        has_one = ~np.isnan(kept["probability"])
+        return [has_one & (kept["target"] == 1), has_one & (kept["wrong"] == 1)]
+
+    brier_score, error = brier(_RIGHT), ece(_RIGHT)
+    return (
+        Metric(
+            "aurc",
+            lambda columns: RiskCoverage.of(graded, columns).area,
+            "area under the risk-coverage curve: mean share of wrong answers among those kept, most confident first",
+            higher_is_better=False,
+            classes=right_and_wrong,
+            **_ASKED,
+        ),
+        Metric(
+            "coverage_at_risk",
+            lambda columns: RiskCoverage.of(graded, columns).coverage(_risk(columns)),
+            "largest share of items whose answers can be kept by confidence while at most `risk` of these are wrong",
+            interval=None,
+            **_ASKED,
+        ),
+        Metric(
+            "brier_confidence",
+            squares,
+            "mean squared difference between the confidence and 1 if the answer is right, else 0",
+            higher_is_better=False,
+            **_ASKED,
+        ),
+        replace(
+            error,
+            name="ece_confidence",
+            terms=lambda columns: error.terms(known(graded.kept(columns))),
+            about="expected calibration error of the confidence that the answer is right",
+            **_ASKED,
+        ),
+        replace(
+            ece_by_chance,
+            name="ece_confidence_by_chance",
+            terms=lambda columns: ece_by_chance.terms(known(graded.kept(columns))),
+            about="expected ece_confidence of calibrated confidences, which is the part that is due to chance",
+            **_ASKED,
+        ),
+        missing,
+    )
+
+
+def _missing(columns: Columns) -> Terms:
+    """Return 1 for each answer without a confidence, 0 for one with it; nothing if none was asked for or has one."""
+    lacks = np.isnan(columns[CONFIDENCE])
+    asked = (~lacks).any() or (columns[MISSING] == 1).any()
+    return np.where(is_answer(columns) & asked, lacks, np.nan)
+
+
+def _risk(columns: Columns) -> float:
+    """Return the highest risk that is allowed, which is the same for all replies of a run."""
+    given = columns[RISK][~np.isnan(columns[RISK])]
+    return float(given[0]) if len(given) else USUAL_RISK
