@@ -6,7 +6,7 @@ be mistaken for an instruction or a verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -94,6 +94,10 @@ class JudgeSpec:
     def positive(self) -> tuple[str, ...]:
         """The labels that report a hallucination."""
         return tuple(label for label, sense in self.labels.items() if sense == "bad")
+
+    def is_said_by(self, columns: Collection[str]) -> bool:
+        """Return whether a metric that reads these columns is what a judge says."""
+        return not {self.measurement, *self.measurements}.isdisjoint(columns)
 
     @property
     def has_neutral(self) -> bool:

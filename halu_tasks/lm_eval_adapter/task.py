@@ -84,7 +84,7 @@ class HaluTask(ConfigurableTask):
         groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
         # without a judge, what it says has no value; a mean of a group is then undefined, not one of fewer tasks
         unjudged = evaluation.task.judged if not evaluation.options.judge else None
-        lacking = {metric.name for metric in evaluation.metrics if unjudged and unjudged.measurement in metric.columns}
+        lacking = {metric.name for metric in evaluation.metrics if unjudged and unjudged.is_said_by(metric.columns)}
         lacking -= {name for group in groups for name in group.means}
         self._metrics = [metric for metric in evaluation.metrics if metric.name not in lacking]
         if any(HEADLINE in group.means for group in groups):

@@ -116,7 +116,7 @@ class Column:
         judged = self.task.judged
         if judged is None or metric.requires_option == "reference":
             return False
-        return metric.requires_option == "judge" or judged.measurement in metric.columns
+        return metric.requires_option == "judge" or judged.is_said_by(metric.columns)
 
     @property
     def notes(self) -> list[str]:

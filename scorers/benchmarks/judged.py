@@ -138,7 +138,7 @@ def open_scorer(without_verdict: Sense | None = None, empty: Sense = "neutral") 
 
     conflict = "conflict with the correct answer"
     closer = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
-    acc = mean("acc", "good", f"share of replies that do not {conflict}, by the judge", **_BY_JUDGE)
+    acc = mean("acc", "good", f"share of replies that do not {conflict}, by the judge")
     attempted, acc_attempted, net = attempt_metrics(JudgedAttempts(bad="hallucinated"), "judge")
     metrics = (
         replace(RATE, about=f"share of replies that {conflict}, by the judge"),

@@ -177,7 +177,7 @@ class ReplyText(str):
 
 
 def _is_of(line: str, prompt: str) -> bool:
-    if len(line) < _LINE_OF_PROMPT:
+    if len(line) < _LINE_OF_PROMPT and not line.endswith((":", "：")):  # a cue may be short
         return False
     return line in _lines(prompt) or (len(line) >= _LONG_LINE and line in prompt)
 

@@ -29,6 +29,7 @@ from halu_tasks.executors.jobs import run_here
 from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
 from halu_tasks.replies.score_file import ScoredFile, score_file
+from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.scored import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
@@ -99,10 +100,10 @@ def test_shards_in_any_order_give_the_same_bits(task: str, shards: int, order: r
 def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) -> None:
     evaluation, rows = build(task, SAMPLE), replies(task)
     replied = {row["id"]: Reply(row["output"], None, row.get("probability")) for row in rows}
-    scores = [evaluation.task.score("strict", item, replied[item.id]) for item in evaluation.items]
+    scores = [ReplyScorer.of(evaluation).score(item, replied[item.id]) for item in evaluation.items]
     random.Random(1).shuffle(scores)
     found = scored(task, write_shards(tmp_path / "r", rows, 3))
-    assert found.estimates == estimates(evaluation.scoring.metrics, scores)
+    assert found.estimates == estimates(evaluation.task.metrics_of("strict", scores), scores)
     beside = OtherAnnotators(evaluation.task, "strict").beside((item, replied[item.id]) for item in evaluation.items)
     assert found.people == beside and (beside is None) == (task != PEOPLE)
 

@@ -164,7 +164,7 @@ def test_the_documented_commands_draw_labels_and_use_them(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
-    section = page.partition('id="the-judges-errors"')[2].partition("## Without a judge")[0]
+    section = page.partition('id="the-judges-errors"')[2].partition("## Recorded verdicts")[0]
     commands = [shlex.split(line) for line in section.splitlines() if line.startswith("halu-tasks ")]
     printed = []
     for _, *words in commands:
