@@ -252,12 +252,15 @@ def rows_of(folder: Path, results: str) -> list[dict[str, Any]]:
         return []
     content = json.loads((report / "report.json").read_text())
     entries = {entry["label"]: entry for entry in content["entries"]}
+    columns = {column["title"]: column for column in content["columns"]}
     rows: list[dict[str, Any]] = pyarrow.parquet.read_table(report / "items.parquet").to_pylist()
     for row in rows:
         entry = entries[row["entry"]]
         # lm-eval knows the name on the server alone
         row |= {"model": entry["model"].rpartition("/")[2], "method": entry["method"], "results": results}
-        row["way"] = row["column"].removeprefix(row["task"]).strip("-")
+        column = columns[row["column"]]  # its title says only what sets it apart from others of the report
+        marks = [mark for mark in column["marks"] if mark != "sample"]
+        row["way"] = "-".join([f"{column['fewshot']}shot"] * bool(column["fewshot"]) + marks)
     return rows
 
 

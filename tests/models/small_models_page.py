@@ -68,10 +68,12 @@ def scored(kept: Iterable[Row]) -> list[Row]:
 
 
 def _score(row: Row) -> ScoredReply:
-    evaluation = _evaluation(row["task"], row["results"])
+    # what was structured is of the sample in either harness
+    results = "sample" if row["way"] == "structured" else row["results"]
+    evaluation = _evaluation(row["task"], results)
     reply = Reply(row["reply"])
     verdicts = [Verdict(label) for label in row.get("verdicts", ())]
-    return ReplyScorer.of(evaluation).score(_items(row["task"], row["results"])[row["id"]], reply, verdicts)
+    return ReplyScorer.of(evaluation).score(_items(row["task"], results)[row["id"]], reply, verdicts)
 
 
 def _models() -> Iterator[str]:
