@@ -7,6 +7,7 @@ guessing wins.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -61,6 +62,13 @@ class JudgedAttempts:
 
 
 Attempts = LabelAttempts | JudgedAttempts
+
+
+def attempts_of(facts: Collection[str]) -> Attempts | None:
+    """Return what is right and wrong by the facts of a scorer; None if its answers are neither."""
+    if "good" in facts:
+        return JudgedAttempts(bad="bad" if "bad" in facts else "hallucinated")
+    return LabelAttempts() if "correct" in facts else None
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from halu_tasks.core.items import WORDING, Item
 from halu_tasks.core.options import PENALTY
 from halu_tasks.core.prompting import prompt_for
 from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
-from halu_tasks.scorers.attempts import costing
+from halu_tasks.scorers.attempts import attempts_of, costing
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, excerpt, fence
 from halu_tasks.scorers.metrics import Metric, Terms, ratio
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reference import Corrected, corrected
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.confidence import Graded, confidence_metrics
+from halu_tasks.scorers.statistics.confidence import confidence_metrics
 from halu_tasks.scorers.statistics.jackknife import Sums
 
 # --- a model that reads replies ---------------------------------------------------------------------------
@@ -186,4 +186,4 @@ def with_confidence(metrics: Sequence[Metric], facts: Collection[str]) -> tuple[
         metrics: The metrics of the task.
         facts: The facts of its scorer, which say whether there is a right and a wrong.
     """
-    return *metrics, *confidence_metrics(Graded.by(facts))
+    return *metrics, *confidence_metrics(attempts_of(facts))

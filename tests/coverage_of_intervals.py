@@ -23,13 +23,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from halu_tasks.scorers.attempts import LabelAttempts
 from halu_tasks.scorers.benchmarks.labels import position_bias
 from halu_tasks.scorers.classification import Figure, balanced_acc, label_metric, macro_metric
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.metrics import Estimate, Metric, estimate, left_out, mean, mean_of, micro
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, krippendorff_alpha
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
-from halu_tasks.scorers.statistics.confidence import Graded, confidence_metrics
+from halu_tasks.scorers.statistics.confidence import confidence_metrics
 from halu_tasks.scorers.statistics.differences import Difference, difference_of
 from halu_tasks.scorers.statistics.intervals import exact_interval
 
@@ -316,7 +317,7 @@ def risks(name: str) -> Iterator[Design]:
     Confidences are continuous, or five degrees of which the highest is that of half the answers, which tie. They know
     nothing, something or much of what is right. In clusters of several items, a fifth of them has no answer.
     """
-    (found,) = (each for each in confidence_metrics(Graded("correct")) if each.name == name)
+    (found,) = (each for each in confidence_metrics(LabelAttempts()) if each.name == name)
     metric = replace(found, interval=exact_interval)
     for sizes, right, knows, coarse in product(("1", "1 to 20"), (0.5, 0.8, 0.95), (0.0, 1.0, 2.5), (False, True)):
         every = np.random.default_rng(1)

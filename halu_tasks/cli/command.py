@@ -32,6 +32,7 @@ _TRUTH = {"true": True, "false": False}
 _PLACEHOLDERS = {str: "TEXT", int: "N", float: "NUMBER", tuple: "A,B", Mapping: "KEY=VALUE"}
 
 ItemOptions = Annotated[Options, (*SCORING_OPTIONS, "fewshot", "probability", "system_in_user")]
+HarnessOptions = Annotated[Options, ("verdicts", "verdict_columns")]
 ReplyOptions = Annotated[Options, ("fewshot", "cot", "structured", "probability", "system_in_user")]
 Output = Annotated[Path, "-o", "--output", "FOLDER"]
 

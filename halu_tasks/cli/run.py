@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from halu_tasks.cli.command import NOTHING, ExecutorOptions, Output, key_values
+from halu_tasks.cli.command import NOTHING, ExecutorOptions, HarnessOptions, Output, key_values
 from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, say, table, warn
 from halu_tasks.cli.report import summary
 from halu_tasks.core.errors import HaluTasksError, RejectedError, RunInterrupted, UsageError
@@ -108,7 +108,7 @@ def run(
     tokens_per_second: Annotated[
         Count | None, Help("with --dry-run, the input and output tokens that a model takes in a second")
     ] = None,
-    options: Options,
+    options: HarnessOptions,
     executor: ExecutorOptions,
     json: Annotated[bool, Help("print what is done as one JSON object instead of a table")] = False,
     further: Sequence[str] = (),
@@ -226,7 +226,7 @@ def _planned(
     models: Sequence[HarnessModel],
     methods: Methods,
     selected: Sequence[tuple[Task, Path | None]],
-    options: Options,
+    options: HarnessOptions,
     limit: int | None,
     further: Sequence[str],
 ) -> Iterator[ModelRun]:

@@ -23,6 +23,7 @@ from halu_tasks.report.board import Board, Column
 from halu_tasks.report.records import Json, number_in_detail
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
+from halu_tasks.scorers.attempts import Attempts, attempts_of
 from halu_tasks.scorers.benchmarks.spans import places, read_marks
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.gold import SpanGold
@@ -30,7 +31,7 @@ from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import ScoredReply, verdicts_as_json
 from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
-from halu_tasks.scorers.statistics.confidence import Graded, RiskCoverage, confidence_metrics
+from halu_tasks.scorers.statistics.confidence import RiskCoverage, confidence_metrics
 from halu_tasks.text.spans import Span, Text
 
 OTHER_MODE = {"strict": "paper", "paper": "strict"}
@@ -170,8 +171,8 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
     matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
     curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
     modes = list(_both_modes(column, replies)) or None
-    graded = Graded.by(column.task.scoring[column.first.scoring].facts)
-    risks = [_risk(entry, graded, own) for entry, own in scores.items()] if graded else []
+    attempts = attempts_of(column.task.scoring[column.first.scoring].facts)
+    risks = [_risk(entry, attempts, own) for entry, own in scores.items()] if attempts else []
     return {
         "column": column.id,
         "breakdowns": list(_breakdowns(column, scores)),
@@ -241,10 +242,10 @@ def _calibration(entry: str, label: str, scores: Sequence[ScoredReply]) -> Json 
     return record | dict(zip(("ece", "brier"), errors, strict=True))
 
 
-def _risk(entry: str, graded: Graded, scores: Sequence[ScoredReply]) -> Json | None:
+def _risk(entry: str, attempts: Attempts, scores: Sequence[ScoredReply]) -> Json | None:
     """Compute the risk over the coverage, with their figures; None without answers that have a confidence."""
     columns = by_cluster(scores)
-    curve = RiskCoverage.of(graded, columns)
+    curve = RiskCoverage.of(attempts, columns)
     if not len(curve.kept):
         return None
     # evenly spaced in coverage, and with the last one
@@ -254,7 +255,7 @@ def _risk(entry: str, graded: Graded, scores: Sequence[ScoredReply]) -> Json | N
         for kept, wrong in zip(curve.kept[shown].tolist(), curve.wrong[shown].tolist(), strict=True)
     ]
     figures = {
-        metric.name: _figure(metric, columns) for metric in confidence_metrics(graded) if metric.name in _OF_RISK
+        metric.name: _figure(metric, columns) for metric in confidence_metrics(attempts) if metric.name in _OF_RISK
     }
     return {"entry": entry, "points": points, "degrees": len(curve.kept), **figures}
 

@@ -21,7 +21,7 @@ from halu_tasks.scorers.reading.reply import ReplyText
 _NUMBER = r"(?:\d{1,3}(?:[.,٫]\d{1,6})?|[.,]\d{1,6})(?![\d.,٫]*\d)"
 _MEMBER = r'"{0}"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[^\s",{{}}\[\]]+)'
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-# percent that is written as a number greater than this is told from "9 of 10", which it may also be
+# a number without a unit that is not greater may be percent or "9 of 10"
 _FEW = 10
 _DENOMINATORS = (5, 10, 100)
 # the most lines that are searched and characters of each, and of what follows a name or is said of oneself
@@ -129,7 +129,7 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def _degree(found: re.Match[str]) -> float | None:
-    """Return the value that a statement gives, 0 to 1; None if it is none or cannot be told."""
+    """Return the value that a statement gives, 0 to 1; None if it is ambiguous or no confidence."""
     parts = found.groupdict()
     if word := parts["word"]:
         return _words().degrees[_plain(word)]

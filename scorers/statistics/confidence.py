@@ -9,13 +9,14 @@ is never kept, nor is an answer without a confidence, so a curve may end before 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halu_tasks.scorers.answer import ANSWERED, INFERRED
+from halu_tasks.scorers.attempts import Attempts
 from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.metrics import Metric, Terms
 from halu_tasks.scorers.score import ScoredReply
@@ -83,35 +84,14 @@ def has_confidence(score: ScoredReply) -> bool:
 # --- what is right ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Graded:
-    """The facts that say whether an answer is right.
+def graded(attempts: Attempts, columns: Columns) -> Columns:
+    """Return the `probability` that each answer is right, its `target`, 1 if it is, and whether it is `wrong`.
 
-    Attributes:
-        right: The fact that is above 0 where the answer is right.
-        wrong: The fact that is above 0 where it is wrong; None if every answer that is not right is wrong.
+    The probability is the confidence; it is NaN where no answer is attempted.
     """
-
-    right: str
-    wrong: str | None = None
-
-    @classmethod
-    def by(cls, facts: Collection[str]) -> Graded | None:
-        """Return what a scorer with these facts says; None if answers are neither right nor wrong."""
-        if {"good", "bad"} <= {*facts}:
-            return cls("good", "bad")
-        return cls("correct") if "correct" in facts else None
-
-    def kept(self, columns: Columns) -> Columns:
-        """Return the `probability` that each answer is right, its `target`, 1 if it is, and whether it is `wrong`.
-
-        The probability is the confidence; it is NaN of what is not an answer that is right or wrong.
-        """
-        right = columns[self.right] > 0
-        wrong = ~right if self.wrong is None else columns[self.wrong] > 0
-        confidence = np.where((right | wrong) & is_answer(columns), columns[CONFIDENCE], np.nan)
-        own = {"probability": confidence, "target": 1.0 * right, "wrong": 1.0 * wrong}
-        return Columns(own.__getitem__, columns.cluster, columns.clusters)
+    confidence = np.where((attempts.attempted(columns) > 0) & is_answer(columns), columns[CONFIDENCE], np.nan)
+    own = {"probability": confidence, "target": attempts.right(columns), "wrong": attempts.wrong(columns)}
+    return Columns(own.__getitem__, columns.cluster, columns.clusters)
 
 
 def known(columns: Columns) -> Columns:
@@ -145,9 +125,9 @@ class RiskCoverage(NamedTuple):
     items: int
 
     @classmethod
-    def of(cls, graded: Graded, columns: Columns) -> RiskCoverage:
+    def of(cls, attempts: Attempts, columns: Columns) -> RiskCoverage:
         """Return the curve of some replies; without an answer that can be kept, it has no points."""
-        kept = known(graded.kept(columns))
+        kept = known(graded(attempts, columns))
         order = np.argsort(-kept["probability"], kind="stable")
         ends = np.flatnonzero(np.append(np.diff(kept["probability"][order]) != 0, True)) if len(order) else order
         wrong = np.cumsum(kept["wrong"][order])[ends]
@@ -177,32 +157,32 @@ class RiskCoverage(NamedTuple):
 
 # --- metrics ----------------------------------------------------------------------------------------------
 
-# what is right is 1 in the columns of `Graded.kept`, as a label that the metrics of probabilities look for
+# what is right is 1 in the columns of `graded`, as a label that the metrics of probabilities look for
 _RIGHT: Any = 1.0
 _ASKED: dict[str, Any] = {"requires_option": CONFIDENCE}
 
 
-def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
-    """Create the metrics of confidences; without a grade, only `no_confidence`.
+def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
+    """Create the metrics of confidences; without attempts, only `no_confidence`.
 
     These are `aurc`, `coverage_at_risk`, `brier_confidence`, `ece_confidence`, `ece_confidence_by_chance` and
     `no_confidence`, all 0 to 1. All are undefined where no reply has a confidence, and the first five are over answers
     that have one.
 
     Args:
-        graded: Which facts say what is right.
+        attempts: What is right and wrong; None if answers are neither.
     """
     about = "share of the answers that come without a confidence"
     missing = Metric(MISSING, _missing, about, higher_is_better=False, **_ASKED)
-    if graded is None:
+    if attempts is None:
         return (missing,)
 
     def squares(columns: Columns) -> Terms:
-        square, _, has_one = brier_score.terms(graded.kept(columns))
+        square, _, has_one = brier_score.terms(graded(attempts, columns))
         return np.where(has_one, square, np.nan)
 
     def right_and_wrong(columns: Columns) -> list[Column]:
-        kept = graded.kept(columns)
+        kept = graded(attempts, columns)
         has_one = ~np.isnan(kept["probability"])
         return [has_one & (kept["target"] == 1), has_one & (kept["wrong"] == 1)]
 
@@ -210,7 +190,7 @@ def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
     return (
         Metric(
             "aurc",
-            lambda columns: RiskCoverage.of(graded, columns).area,
+            lambda columns: RiskCoverage.of(attempts, columns).area,
             "area under the risk-coverage curve: mean share of wrong answers among those kept, most confident first",
             higher_is_better=False,
             classes=right_and_wrong,
@@ -218,7 +198,7 @@ def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
         ),
         Metric(
             "coverage_at_risk",
-            lambda columns: RiskCoverage.of(graded, columns).coverage(_risk(columns)),
+            lambda columns: RiskCoverage.of(attempts, columns).coverage(_risk(columns)),
             "largest share of items whose answers can be kept by confidence while at most `risk` of these are wrong",
             interval=None,
             **_ASKED,
@@ -233,14 +213,14 @@ def confidence_metrics(graded: Graded | None) -> tuple[Metric, ...]:
         replace(
             error,
             name="ece_confidence",
-            terms=lambda columns: error.terms(known(graded.kept(columns))),
+            terms=lambda columns: error.terms(known(graded(attempts, columns))),
             about="expected calibration error of the confidence that the answer is right",
             **_ASKED,
         ),
         replace(
             ece_by_chance,
             name="ece_confidence_by_chance",
-            terms=lambda columns: ece_by_chance.terms(known(graded.kept(columns))),
+            terms=lambda columns: ece_by_chance.terms(known(graded(attempts, columns))),
             about="expected ece_confidence of calibrated confidences, which is the part that is due to chance",
             **_ASKED,
         ),

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import brier_score_loss
 
 from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.attempts import LabelAttempts, attempts_of
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.confidence import stated_confidence
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.confidence import Graded, confidence_metrics, with_shown_confidence
+from halu_tasks.scorers.statistics.confidence import confidence_metrics, with_shown_confidence
 
 REPLIES = yaml.safe_load((Path(__file__).parent / "stated_confidence.yaml").read_text("utf-8"))
 DEGREES = st.sampled_from([0.1, 0.5, 0.9, None])
@@ -45,7 +46,7 @@ def scores(rows: list[tuple[float, float | None, Outcome]]) -> list[ScoredReply]
 
 
 def figures(rows: list[tuple[float, float | None, Outcome]]) -> dict[str, Estimate]:
-    return estimates(confidence_metrics(Graded("correct")), scores(rows))
+    return estimates(confidence_metrics(LabelAttempts()), scores(rows))
 
 
 def mean_risk(kept: list[tuple[float, float]]) -> float:
@@ -95,7 +96,7 @@ def test_the_risk_that_is_allowed_can_be_chosen() -> None:
         (1.0, 0.4, "answered"),
     ]
     allowed = [ScoredReply(s.id, s.cluster, s.answer, s.target, {**s.facts, "risk": 0.4}) for s in scores(rows)]
-    found = estimates(confidence_metrics(Graded("correct")), allowed)
+    found = estimates(confidence_metrics(LabelAttempts()), allowed)
     assert (figures(rows)["coverage_at_risk"].value, found["coverage_at_risk"].value) == (pytest.approx(1 / 3), 1.0)
 
 
@@ -106,12 +107,12 @@ def test_a_judge_says_what_is_right_and_a_neutral_label_is_neither() -> None:
         for i, (good, bad, sure) in enumerate(verdicts)
     ]
     found = {
-        name: each.value for name, each in estimates(confidence_metrics(Graded.by({"good", "bad"})), judged).items()
+        name: each.value for name, each in estimates(confidence_metrics(attempts_of({"good", "bad"})), judged).items()
     }
     assert (found["aurc"], found["coverage_at_risk"]) == (0.25, 0.25)
     assert found["brier_confidence"] == pytest.approx((0.1**2 + 0.5**2) / 2)
     # passages are neither right nor wrong
-    assert [metric.name for metric in confidence_metrics(Graded.by({"iou"}))] == ["no_confidence"]
+    assert [metric.name for metric in confidence_metrics(attempts_of({"iou"}))] == ["no_confidence"]
 
 
 def test_a_probability_or_votes_show_how_sure_an_answer_is_unless_it_was_to_state_it() -> None:
