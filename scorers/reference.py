@@ -292,14 +292,13 @@ class Corrected:
         return Columns(read, columns.cluster, columns.clusters)
 
 
-def corrected(metric: Metric, measurement: str, name: str = "") -> Metric:
+def corrected(metric: Metric, measurement: str) -> Metric:
     """Create the estimate of a judged metric, a mean over replies, that better labels correct, `<metric>_ppi`.
 
     Args:
         metric: The metric by the judge's verdicts, whose measurements are in `JudgeSpec.measurement` or
             `JudgeSpec.measurements`.
         measurement: The measurement that counts hallucinations.
-        name: The name of the estimate, if it has another one.
     """
     terms, (bottom, top) = Corrected(metric, measurement), metric.range
 
@@ -309,7 +308,7 @@ def corrected(metric: Metric, measurement: str, name: str = "") -> Metric:
         return ratio(np.stack([without_judge + mean * judged, items], axis=-1))
 
     return Metric(
-        name or f"{metric.name}_ppi",
+        f"{metric.name}_ppi",
         terms,
         f"{metric.name} corrected by the reference's labels, the prediction-powered estimate (PPI++)",
         higher_is_better=metric.higher_is_better,
@@ -400,9 +399,8 @@ def _equal_observations(
 def _observations_of_misses(total: Array) -> float:
     """Return on how many equal observations a corrected rate rests at most.
 
-    There is a limit if labels of what the judge does not report weigh more than those of what it reports.
-
-    Where none of these is a hallucination, the labels say little of how many there are among the many they stand for.
+    There is a limit if labels of replies that the judge does not report weigh more than those of replies that it
+    reports: if none of the former is a hallucination, they say little about the many replies that they stand for.
     """
     weight, positive, judge, both, _, squared, others_squared = total.tolist()
     if others_squared * judge <= squared * (weight - judge) * (1 + _ROUNDING):

@@ -41,8 +41,9 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 Real replies that continue with another question after their answer do so much earlier.
 """
 _IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, EMPTY: UNPARSED, INFERRED: ANSWERED}
-_UNTOLD_FAILURE: Mapping[str, str | None] = {"strict": None, "paper": ""}
-"""What a reply is taken for if nobody says that its request failed: in `paper` the authors read servers' messages."""
+_USUAL_FAILURE: Mapping[str, str | None] = {"strict": None, "paper": ""}
+"""The `failure` of a `ReplyText` whose request is not known to have failed: in `paper` the authors read what servers
+write in the place of a reply."""
 _WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
 _OF_SPANS = ("categories", "degrees")
 _USUAL: Mapping[str, tuple[Any, str]] = {
@@ -385,7 +386,7 @@ class Scoring(Keys):
         if CLASS in item.tags:
             item = in_mode(item, mode)
         prompt = f"{item.system}\n{item.prompt}" if item.prompt else ""
-        text = ReplyText(reply.text, prompt, reply.failure or _UNTOLD_FAILURE[mode])
+        text = ReplyText(reply.text, prompt, reply.failure or _USUAL_FAILURE[mode])
         if verdicts and text.failure:
             verdicts = ()
         if self.judge:
@@ -444,7 +445,7 @@ class Scoring(Keys):
     def judged_text(self, mode: str, item: Item, reply: str, questions: tuple[str, ...]) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judge
-        text = ReplyText(reply, failure=_UNTOLD_FAILURE[mode])
+        text = ReplyText(reply, failure=_USUAL_FAILURE[mode])
         if mode == "strict" and (answer := structured_answer(text.text)):
             return answer
         parts = self._readings(text, questions) if mode == "strict" else (text,)
