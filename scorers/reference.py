@@ -159,8 +159,9 @@ def with_known_error(
     if assumed and assumed.sensitivity and assumed.specificity:
         for name, ends in (("sensitivity", assumed.sensitivity), ("specificity", assumed.specificity)):
             counts |= {f"assumed_{name}_low": ends[0], f"assumed_{name}_high": ends[1]}
-    measurements = {**score.facts, **{name: float(count) for name, count in counts.items()}}
-    return replace(score, facts=measurements)
+    earlier = reference_facts(judged.measurements) if reference else ()  # of other labels, with which a run was scored
+    kept = {name: value for name, value in score.facts.items() if name not in earlier or name.startswith("assumed_")}
+    return replace(score, facts={**kept, **{name: float(count) for name, count in counts.items()}})
 
 
 def drawn_otherwise(scores: Sequence[ScoredReply]) -> str | None:
@@ -477,3 +478,7 @@ def judge_kappa(
     """Return the sums of weights from which `_kappa` computes it, and those of their squares for its error."""
     squares = (_squared(each, label_weight, labels) for each in (labelled_positive, label_weight - labelled_positive))
     return label_weight, label_positive, labelled_positive, both_positive, labels, *squares
+
+
+JUDGE_ERRORS = tuple(metric.name for metric in (judge_sensitivity, judge_specificity, judge_kappa))
+"""The figures of the judge's errors, which every task that is corrected by labels reports."""

@@ -269,7 +269,7 @@ def verdicts(
     drawn, warnings = draw_verdicts(results, sample, seed, output, half_reported)
     say(table(drawn))
     say(
-        f"\nwrite yes, no or a label of the judge in 'label' of {output} and your name in 'by', then: "
+        f"\nwrite one of the labels in 'label' of {output} (of two, yes is the bad one) and your name in 'by', then: "
         f"halu-tasks report RESULTS --reference {output}, or --reference with halu-tasks score"
     )
     for warning in warnings:

@@ -62,6 +62,11 @@ def unfit_labels(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
     if biased := drawn_otherwise(scores):
         return [f"{task.name}: {biased}"]
     used = number_used(scores)
+    if used and task.judged and task.judged.measurements:
+        named = {f"reference_{name}" for name in task.judged.measurements}
+        if not any(named & score.facts.keys() for score in scores):
+            labels = ", ".join(task.judged.read.labels)
+            return [f"{task.name}: some labels say yes or no, so shares of labels are not corrected; write {labels}"]
     if used < FEWEST:
         return [f"{task.name}: {used} labels are too few for an interval of the corrected rate, {FEWEST} are needed"]
     weight, positive = (

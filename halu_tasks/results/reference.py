@@ -36,8 +36,8 @@ def draw_verdicts(
 
     Returns:
         The `model` and `task` of each run with the numbers of `verdicts` and `replies` that were drawn, with
-        `half_reported` also of `reported` replies, and warnings of runs with fewer verdicts than an interval needs
-        labels.
+        `half_reported` also of `reported` replies, and the judge's `labels`; and warnings of runs with fewer verdicts
+        than an interval needs labels.
 
     Raises:
         DataError: There are no results with a judge's verdicts, or a file cannot be read or written.
@@ -62,7 +62,8 @@ def draw_verdicts(
         if half_reported:
             of_reported = sum(_reports(task.judged, answer) for answer, _ in sample)
             numbers["reported"] = f"{of_reported:,} of {len(reported):,}"
-        drawn.append({"model": run.model, "task": task.name, **numbers})
+        words = ", ".join(task.judged.read.labels)
+        drawn.append({"model": run.model, "task": task.name, **numbers, "labels": words})
         if len(own) < FEWEST:
             warnings.append(
                 f"{run.model}: {len(own)} verdicts of {task.name} are too few for an interval of the corrected rate, "

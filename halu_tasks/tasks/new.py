@@ -46,9 +46,9 @@ _QUESTIONS = {
 }
 _JUDGE = """\
 judge:
-  labels: {{correct: good, partly correct: bad, wrong: bad}}
+  labels: {{correct: good, wrong: bad, not attempted: neutral}}
   prompt: |-
-    Is the reply correct?
+    Is the reply correct, is it wrong, or does it not attempt an answer?
     {fields}
     Reply: {{{{reply}}}}
 """
@@ -288,7 +288,7 @@ def _free(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess:
     plain = [path for path, values in columns.items() if all(isinstance(value, str) for value in values)]
     references = [*filter(_REFERENCE.search, plain), *filter(_ANSWER.search, texts)]
     target = next((path for path in references if path in texts[1:] or path not in texts), None)
-    return "judged_text", [], {"target": target}, "a judge, no field, says what is right"
+    return "judged_text", [], {"target": target}, "a judge says which replies are right"
 
 
 def _text_of_spans(

@@ -326,12 +326,15 @@ class Scoring(Keys):
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
         from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET  # imports numpy, which listings avoid
         from halu_tasks.scorers.metrics import outcome_shares, share_of
+        from halu_tasks.scorers.reference import JUDGE_ERRORS
 
         metrics = {metric.name: metric for metric in scorer.metrics}
         named = {entry.name for entry in entries}
         listed: list[Metric] = []
         splits: list[Metric] = []
-        always = (*((ATTEMPTED, ACC_ATTEMPTED, NET) if mode == "strict" else ()), JUDGE_FAILED)
+        attempts = (ATTEMPTED, ACC_ATTEMPTED, NET) if mode == "strict" else ()
+        errors = [name for name in metrics if name in JUDGE_ERRORS]
+        always = (*attempts, JUDGE_FAILED, *errors)
         implied = [MetricKeys(metric=name) for name in always if name not in named]
         for entry in (*sorted(entries, key=lambda entry: entry.headline != mode), *implied):
             base = metrics.get(entry.of or entry.name)

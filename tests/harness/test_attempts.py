@@ -50,7 +50,8 @@ def judge(request: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def task(tmp_path: Path) -> Path:
+def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
     rows = [
         {"id": f"q{n}", "question": f"Which is {n}?", "answer": f"right {n}", "topic": "sea" if n % 2 else "land"}
         for n in range(N)
@@ -142,6 +143,7 @@ def test_labels_with_names_correct_every_share_and_yes_and_no_only_the_rate(
     assert found["metrics"]["bad_rate"] < found["metrics"]["bad_rate_ppi"]
     corrected = {name for name in found["intervals"] if name.endswith("_ppi") or "_ppi_" in name}
     assert {"bad_rate_ppi", "net_ppi", "attempted_ppi", "bad_rate_ppi_sea", "bad_rate_ppi_land"} <= corrected
+    assert {"judge_sensitivity", "judge_specificity", "judge_kappa"} <= found["metrics"].keys()  # listed or not
     task.write_text(TASK)
     found = score(capsys, task, replies, *given, "--reference", str(tmp_path / "labels.csv"))["metrics"]
     names = ("correct", "incorrect", "partly", "not_attempted")
@@ -149,8 +151,22 @@ def test_labels_with_names_correct_every_share_and_yes_and_no_only_the_rate(
     assert found["share_correct_ppi"] < found["share_correct"]
     assert found["net_ppi"] == pytest.approx(found["acc_ppi"] - found["bad_rate_ppi"], abs=0.02)
     # yes and no leave open which of three labels is right
-    found = score(capsys, task, replies, *given, "--reference", str(truth))["metrics"]
-    assert "bad_rate_ppi" in found and not {"net_ppi", "acc_ppi", "share_correct_ppi"} & found.keys()
+    details = ["--details", str(tmp_path / "details.jsonl"), "--model", "m"]
+    assert main(["score", str(task), str(replies), "--json", *given, "--reference", str(truth)]) == 0
+    printed = capsys.readouterr()
+    assert "shares of labels are not corrected; write CORRECT, INCORRECT" in " ".join(printed.err.split())
+    by_rate = json.loads(printed.out)
+    of_labels = {"net_ppi", "acc_ppi", "share_correct_ppi"}
+    assert "bad_rate_ppi" in by_rate["metrics"] and not of_labels & by_rate["metrics"].keys()
+
+    # labels of a report take the place of those with which a run was scored, and nothing is left of them
+    by_label = score(capsys, task, replies, *given, "--reference", str(tmp_path / "labels.csv"), *details)
+    assert of_labels < by_label["metrics"].keys()
+    (tmp_path / "m.json").write_text(json.dumps(by_label))
+    assert main(["report", str(tmp_path / "m.json"), "--reference", str(truth), "-o", "report"]) == 0
+    (row,) = json.loads(Path("report/report.json").read_text())["results"]
+    assert not of_labels & row["metrics"].keys()
+    assert row["metrics"]["bad_rate_ppi"]["value"] == pytest.approx(by_rate["metrics"]["bad_rate_ppi"])
 
 
 def test_a_report_says_where_two_models_attempt_differently(
