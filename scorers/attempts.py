@@ -106,7 +106,9 @@ def attempt_metrics(of: Attempts, requires_option: str | None = None) -> tuple[M
 def costing(metric: Metric, penalty: float) -> Metric:
     """Return a metric of points, in which a wrong answer costs `penalty`; any other metric is returned as it is."""
     terms = metric.terms
-    return _with_points(metric, replace(terms, penalty=penalty)) if isinstance(terms, NetPoints) else metric
+    if not isinstance(terms, NetPoints) or terms.penalty == penalty:
+        return metric
+    return _with_points(metric, replace(terms, penalty=penalty))
 
 
 def _with_points(metric: Metric, points: NetPoints) -> Metric:
