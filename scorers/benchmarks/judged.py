@@ -311,7 +311,8 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
     """Score a reply by the labels that its claims get, from a judge or from people.
 
     The good, bad and partial shares of a reply are those of its claims without the neutral ones. A reply without claims
-    attempts nothing. A claim without a verdict does not count, nor does a reply all of whose claims have none.
+    attempts nothing. A claim without a verdict counts in `judge_failed` alone, and so does a reply whose claims have
+    none.
 
     Args:
         labels: The labels of claims, and whether each is good, bad, partial or neutral.
@@ -330,19 +331,18 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
         measurements: dict[str, float] = {}
         if verdicts is not None:
             known = [label for label in verdicts if label != FAILED]
-            measurements = {"asked": len(verdicts), "failed": len(verdicts) - len(known), "claims": len(known)}
-            measurements |= {number: known.count(label) for label, number in number_of.items()}
             senses = Counter(counted[label] for label in known)
             relevant = sum(senses[sense] for sense in _MEASURED)
-            measurements |= {"claims_good": senses["good"], "claims_relevant": relevant}
+            measurements = {"asked": len(verdicts), "failed": len(verdicts) - len(known)}
             if known or not verdicts:
+                measurements |= {number: known.count(label) for label, number in number_of.items()}
+                measurements |= {"claims": len(known), "good_claims": senses["good"], "relevant_claims": relevant}
                 measurements[_BAD_CLAIMS] = sum(labels[label] == "bad" for label in known)
             if relevant or FAILED not in verdicts:
                 measurements |= {sense: senses[sense] / relevant if relevant else 0.0 for sense in _MEASURED}
         return ScoredReply.of(item, _open_answer(reply, None), {n: float(v) for n, v in measurements.items()})
 
-    of_shares = JudgedAttempts()
-    attempted, acc_attempted, net = attempt_metrics(of_shares, "judge")
+    attempted, acc_attempted, net = attempt_metrics(JudgedAttempts(), "judge")
     share = "mean over all replies of the share of claims with a {} label, 0 without claims"
     irrelevant = "" if neutral == "bad" else ", of those that are not neutral"
     worse: dict[str, Any] = {"higher_is_better": False, **_BY_JUDGE}
@@ -354,8 +354,8 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
         mean("bad_rate", "bad", share.format("bad"), **worse),
         micro(
             "acc_claims",
-            "claims_good",
-            "claims_relevant",
+            "good_claims",
+            "relevant_claims",
             f"share of all claims that are good{irrelevant}",
             **_BY_JUDGE,
         ),
@@ -376,7 +376,7 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
         *judge_error_metrics(_BAD_CLAIMS, _BAD_CLAIMS, math.inf),
         share_unparsed(),
     )
-    numbers = ("asked", "failed", "claims", "claims_good", "claims_relevant", _BAD_CLAIMS, *number_of.values())
+    numbers = ("asked", "failed", "claims", "good_claims", "relevant_claims", _BAD_CLAIMS, *number_of.values())
     return TaskScorer(score, metrics, {*_MEASURED, *numbers, *reference_facts(())})
 
 
