@@ -57,10 +57,10 @@ def asks_models(evaluation: Evaluation) -> bool:
 
 
 def check_knowledge(evaluation: Evaluation) -> None:
-    """Check that a judge has the passages in which it looks claims up.
+    """Check that a judge has the passages in which it looks claims up; warn if they are given and it looks up nothing.
 
     Raises:
-        UsageError: It has none, or nothing is looked up.
+        UsageError: It has none.
         DataError: They do not exist, or are of another format.
     """
     judged, options, name = evaluation.task.judged, evaluation.options, evaluation.task.name
@@ -72,8 +72,8 @@ def check_knowledge(evaluation: Evaluation) -> None:
                 '(lm-eval: --metadata \'{"halu_judge_knowledge": "PATH"}\'; Inspect: -T judge_knowledge=PATH)'
             )
     elif not looks_up or options.verdicts:
-        why = "recorded verdicts take the place of its judge" if looks_up else "it has no judge that looks claims up"
-        raise UsageError(f"option judge_knowledge: has no meaning for task {name}; {why}")
+        why = "recorded verdicts take the place of its judge" if looks_up else "no judge of it looks claims up"
+        logger.warning("%s: option judge_knowledge has no effect, since %s", name, why)
     else:
         named_files(Path(options.judge_knowledge).expanduser())
 

@@ -261,7 +261,9 @@ class Evaluation:
         Raises:
             DataError: They cannot be read.
         """
-        if not self.task.judged or not self.options.judge_knowledge:
+        judged = self.task.judged
+        looks_up = judged and judged.claims and judged.claims.looks_up and not self.options.verdicts
+        if not looks_up or not self.options.judge_knowledge:
             return None
         from halu_tasks.knowledge import hash_of_files, named_files  # imports numpy, which listings avoid
 

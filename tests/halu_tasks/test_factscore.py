@@ -202,8 +202,7 @@ def test_what_is_not_as_released_is_said_with_its_line(capsys: Capture) -> None:
     assert (factscore.main([]) or "").startswith("usage: python -m halu_tasks.benchmarks.factscore")
 
 
-def test_recorded_labels_need_no_passages(capsys: Capture) -> None:
+def test_recorded_labels_need_no_passages(capsys: Capture, caplog: pytest.LogCaptureFixture) -> None:
     file = labelled(SAMPLE, capsys)
-    Path("wiki.txt").write_text("A page.")
-    err = refused(capsys, file, "--verdicts", file, "--judge-knowledge", "wiki.txt")
-    assert "judge_knowledge: has no meaning for task factscore; recorded verdicts take the place of its judge" in err
+    scored(capsys, file, "--verdicts", file, "--judge-knowledge", "wiki")
+    assert "judge_knowledge has no effect, since recorded verdicts take the place of its judge" in caplog.text
