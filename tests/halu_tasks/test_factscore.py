@@ -57,11 +57,10 @@ def refused(capsys: Capture, *arguments: str) -> str:
 
 def shares(row: Mapping[str, Any]) -> tuple[float, float] | None:
     """The share of the facts of a biography that are supported, of all and of the relevant ones, counted by hand."""
-    labels = [
-        fact["label"] if "human-atomic-facts" in sentence else "IR"
-        for sentence in row["annotations"] or []
-        for fact in sentence.get("human-atomic-facts", sentence["model-atomic-facts"])
-    ]
+    labels = list[str]()
+    for sentence in row["annotations"] or []:
+        by_people, by_model = sentence["human-atomic-facts"], sentence["model-atomic-facts"]
+        labels += ["IR"] * len(by_model) if by_people is None else [fact["label"] for fact in by_people]
     relevant = len(labels) - labels.count("IR")
     return (labels.count("S") / len(labels), labels.count("S") / relevant) if labels else None
 
