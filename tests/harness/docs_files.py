@@ -49,6 +49,8 @@ class Model:
             return _response(self({"messages": [_message(turn) for turn in request["input"]]}))
         messages = request.get("messages") or [{"content": request.get("prompt")}]
         asked = str(messages[-1]["content"])
+        if "You check a fact that is stated in a biography" in asked:
+            return json.dumps({"reason": "…", "verdict": ("supported", "not_supported")[len(asked) % 3 == 0]})
         if "biograph" in asked or "You make test material for detectors" in asked or "You review pairs of" in asked:
             return _halluverse(asked)
         if "conflict" in asked:
@@ -270,7 +272,9 @@ def _derived(reader: Reader, command: str) -> None:
 def _replies(reader: Reader, command: str) -> None:
     """Replies to the items of the command's task, all right but every fourth; `items` takes the same options."""
     words = shlex.split(command.replace("\\\n", " "))
-    task = next((word for word in words if re.fullmatch(r"(halu_tasks/)?(refact|cfaith)_\w+|my_\w+\.yaml", word)), "")
+    task = next(
+        (word for word in words if re.fullmatch(r"(halu_tasks/)?(refact|cfaith)_\w+|factscore|my_\w+\.yaml", word)), ""
+    )
     options = [
         f"{word} {shlex.quote(words[place + 1])}"
         for place, word in enumerate(words)
