@@ -1,4 +1,4 @@
-"""The module with a `@task` for each packaged task is what the task files give, and Inspect finds each in its source."""
+"""The module with a `@task` for each packaged task is what the task files give, and Inspect lists it from source."""
 
 import ast
 import inspect
