@@ -3,8 +3,8 @@
     inspect eval halu_tasks/ragtruth --model openai/gpt-4o-mini
     inspect list tasks halu_tasks
 
-Prompts, scoring and metrics of a task are defined in `task_configs/BENCHMARK/TASK.yaml`. Tasks take the options of
-`docs/options.md` with `-T`. Data that may be downloaded are pinned by revision and checksum.
+Prompts, scoring and metrics of a task are defined in `task_configs/BENCHMARK/TASK.yaml`; `halu_tasks/data/sources.yaml`
+says from which commit its data are. Tasks take the options of `docs/options.md` with `-T`.
 
 C-FAITH: Zhang et al. 2025, https://arxiv.org/abs/2504.10167
 FactCHD: Chen et al., IJCAI 2024, https://arxiv.org/abs/2310.12086
