@@ -5,12 +5,14 @@ import logging
 import sys
 from functools import partial
 
-from halu_tasks import factored, halluverse
+from halu_tasks import inspect_tasks
 from halu_tasks.builders.drafting import build_task
 from halu_tasks.builders.pipeline import pipelines
+from halu_tasks.halluverse import halluverse
 from halu_tasks.inspect_adapter.tasks import register_file, register_task, register_tasks
 
 _MODULES = (
+    "factored",
     "task",
     "builders.optimize",
     *(f"inspect_adapter.{name}" for name in ("figures", "models", "named_scorers", "scorer")),
@@ -26,8 +28,7 @@ if "inspect_scout" in sys.modules:
     except Exception:
         logging.getLogger(__name__).warning("halu_tasks.scanners cannot be imported", exc_info=True)
 
-register_tasks({*vars(factored), *vars(halluverse)})
-register_file("factored.py", factored.fave)
-register_file("halluverse.py", halluverse.halluverse)
+register_tasks(vars(inspect_tasks))
+register_file("halluverse.py", halluverse)
 for _name, _pipeline in pipelines().items():
     register_task(_name, partial(build_task, _name), _pipeline.about)

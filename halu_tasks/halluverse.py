@@ -19,7 +19,7 @@ Arguments of every task:
     fewshot: The number of worked examples before the question; the tasks with `9shot` in their name, which stand for
         the paper's Table 3, show nine: three of each type.
     prompts: A prompt file that replaces the package's prompts; with several, items are asked in each wording.
-Only `halluverse25` runs if the file is named; every other task must be named itself.
+If the file is named, the group `halluverse25` runs; every other task must be named itself.
 The binary tasks also take:
     without_original: Show the sentence without the original.
     probability: Weigh Yes and No by their probabilities, for `roc_auc`.
@@ -30,16 +30,10 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import inspect_group, named
+from halu_tasks.inspect_adapter.tasks import inspect_group
 
 
 @task
-def halluverse25(**options: Any) -> Task:
-    """Ask which type of error an edited sentence has, in all three languages."""
-    return inspect_group("halluverse25", **options)
-
-
-@named
 def halluverse(**options: Any) -> Task:
-    """Run `halluverse25` under the name of this file."""
+    """Ask which type of error an edited sentence has, in all three languages: the group `halluverse25`."""
     return inspect_group("halluverse25", **options)

@@ -1,4 +1,4 @@
-"""The readings and scorers that task files refer to by name.
+"""The readings and scorers that task files refer to by name: those of this package, and those that others add.
 
 A reading is a function that takes a reply and returns its `Answer`. A scorer is a function that takes the arguments
 given in the task file and returns a `TaskScorer`, which scores replies and lists the metrics of the scores.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import Gold, Item
+from halu_tasks.core.plugins import Kind, find_part
 from halu_tasks.core.settings import checked_settings, settings_of
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.score import ScoredReply
@@ -91,7 +90,7 @@ def reading_named(name: str | Reading) -> Reading:
     Raises:
         ValueError: The name is unknown; the message lists the known ones.
     """
-    reading: Reading = _load(READINGS, name, "reading")
+    reading: Reading = _find("readings", name, READINGS)
     return reading
 
 
@@ -101,7 +100,7 @@ def scorer_factory(name: str | Callable[..., TaskScorer]) -> Callable[..., TaskS
     Raises:
         ValueError: The name is unknown; the message lists the known ones.
     """
-    factory: Callable[..., TaskScorer] = _load(SCORERS, name, "scorer")
+    factory: Callable[..., TaskScorer] = _find("scorers", name, SCORERS)
     return factory
 
 
@@ -127,10 +126,7 @@ def make_scorer(
         raise ValueError(f"{getattr(name, '__name__', name)}: {error}") from None
 
 
-def _load(locations: Mapping[str, str], name: str | Callable[..., object], kind: str) -> Any:
+def _find(kind: Kind, name: str | Callable[..., object], own: Mapping[str, str]) -> Any:
     if callable(name):
         return name
-    if not isinstance(name, str) or name not in locations:
-        raise ValueError(f"unknown {kind} {name!r}{did_you_mean(str(name), locations)}; known: {', '.join(locations)}")
-    module, _, attribute = locations[name].partition(":")
-    return getattr(import_module(f"halu_tasks.scorers.{module}"), attribute)
+    return find_part(kind, str(name), {each: f"halu_tasks.scorers.{place}" for each, place in own.items()})

@@ -574,6 +574,15 @@ UNWANTED, UP_TO_QUESTIONABLE, MARKED = (
 )
 
 
+def writers(data: Path) -> dict[str, str]:
+    """Return the model that wrote each summary, by the summary's id."""
+    return {
+        f"{path.stem.removeprefix('batch_')}/{sample['sample_id']}": sample["metadata"]["summarizer"]
+        for path in sorted((data / "faithbench").glob("batch_*.json"))
+        for sample in json.loads(path.read_text(encoding="utf-8"))["samples"]
+    }
+
+
 def summaries(data: Path, pool: str, writers: Mapping[str, str], models: Iterable[str]) -> dict[str, list[ScoredReply]]:
     """Score each model's summaries of the sources by their class, the labels of people pooled by `pool`."""
     runs: dict[str, list[ScoredReply]] = {model: [] for model in models}
@@ -588,12 +597,8 @@ def summaries(data: Path, pool: str, writers: Mapping[str, str], models: Iterabl
 def faithbench(data: Path) -> Facts:
     """Compare the ten models that wrote FaithBench's summaries."""
     printed: Mapping[str, Sequence[int]] = PUBLISHED["faithbench"]["rows"]
-    writers = {
-        f"{path.stem.removeprefix('batch_')}/{sample['sample_id']}": sample["metadata"]["summarizer"]
-        for path in sorted((data / "faithbench").glob("batch_*.json"))
-        for sample in json.loads(path.read_text(encoding="utf-8"))["samples"]
-    }
-    pools = {pool: summaries(data, pool, writers, printed) for pool in ("any", "majority", "distinct", "all")}
+    wrote = writers(data)
+    pools = {pool: summaries(data, pool, wrote, printed) for pool in ("any", "majority", "distinct", "all")}
     ranking = Ranking(UNWANTED, pools["any"])
     definitions = {
         "unwanted by anybody": ranking,
@@ -642,7 +647,7 @@ def faithbench(data: Path) -> Facts:
             ],
         ),
         "listed": sum(map(sum, printed.values())),
-        "released": len(writers),
+        "released": len(wrote),
         "not_a_vote": sum(votes[id_] != labels[id_] for id_ in votes),
     }
 

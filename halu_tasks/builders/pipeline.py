@@ -21,6 +21,7 @@ from annotated_types import Ge, Predicate
 from halu_tasks.builders.documents import Document, read_documents
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import short_hash, stable_number
+from halu_tasks.core.plugins import added_parts
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, fill, prompt_hash, read_prompts
 from halu_tasks.core.settings import Count, Help, Setting, checked_settings, settings_of
 from halu_tasks.text.folding import language_of
@@ -396,13 +397,14 @@ def prompt_texts(
 
 @cache
 def pipelines() -> dict[str, type[Pipeline]]:
-    """Return the pipelines of the modules in `pipelines/` by name, sorted."""
+    """Return the pipelines of the modules in `pipelines/`, and those that packages add, by name, sorted."""
     from halu_tasks.builders import pipelines as packaged
 
     for module in pkgutil.iter_modules(packaged.__path__):
         importlib.import_module(f"{packaged.__name__}.{module.name}")
     classes = [cls for cls in Pipeline.__subclasses__() if cls.__module__.startswith(f"{packaged.__name__}.")]
-    return dict(sorted((cls.name, cls) for cls in classes))
+    own = {cls.name: f"{cls.__module__}:{cls.__qualname__}" for cls in classes}
+    return dict(sorted({**{cls.name: cls for cls in classes}, **added_parts("pipelines", own)}.items()))
 
 
 def pipeline_class(name: str) -> type[Pipeline]:

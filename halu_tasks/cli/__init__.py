@@ -14,7 +14,7 @@ ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and s
 
 Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md
 """
-COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], str]] = {
+COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], *tuple[str, ...]]] = {
     "list": ("List tasks and groups, with items, metrics and sources.", "tasks:list_tasks"),
     "show": ("Show what a task asks, how replies are read, and its metrics.", "tasks:show"),
     "new": ("Write the file of a new task about your own rows, and check it.", "tasks:new"),
@@ -62,6 +62,7 @@ COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], str
             ),
         },
         "",
+        "exports",
     ),
     "build": (
         "Build a benchmark from your own documents (dataset, the default).",
@@ -95,7 +96,8 @@ COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], str
         "",
     ),
 }
-"""What each command does, and its function; of a group its commands, and the one that runs if none is named."""
+"""What each command does, and its function; of a group its commands, the one that runs if none is named, and the kind
+of those that other packages add."""
 
 
 def main(argv: list[str] | None = None) -> int:

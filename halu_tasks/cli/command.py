@@ -12,12 +12,13 @@ from dataclasses import dataclass, is_dataclass
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import click
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import SCORING_OPTIONS, Options
+from halu_tasks.core.plugins import Kind, added_parts
 from halu_tasks.core.settings import Count, Help, Setting, settings_of
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ class ExecutorOptions:
     """Where work is done that is divided into tasks."""
 
     executor: Annotated[
-        Literal["local", "slurm", "ray"],
-        Help("where the work is done: on this machine, or on a cluster with Slurm or Ray"),
+        str,
+        "NAME",
+        Help("where the work is done: local (this machine), slurm, ray, or an executor that a package adds"),
     ] = "local"
     executor_tasks: Annotated[Count, Help("number of tasks that share the work at the same time")] = 1
     executor_config: Annotated[
@@ -223,20 +225,35 @@ class CommandGroup(click.Group):
         about: What it is for.
         commands: What each command does, and its function as `module:function`; of a group of commands, the arguments.
         default: The command that runs if none is named; empty if one has to be.
+        kind: The kind of the functions that other packages add as further commands; None if they add none.
     """
 
-    def __init__(self, name: str, about: str, commands: Mapping[str, tuple[Any, ...]], default: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        about: str,
+        commands: Mapping[str, tuple[Any, ...]],
+        default: str = "",
+        kind: Kind | None = None,
+    ) -> None:
         super().__init__(name, help=about, short_help=_summary(about), no_args_is_help=False)
+        own = {command: f"{__package__}.{what}" for command, (_, what, *_) in commands.items()} if kind else {}
+        functions = added_parts(kind, own) if kind else {}
+        self._added = {
+            each: Command(each, inspect.getdoc(function) or "", function) for each, function in functions.items()
+        }
         self._declared, self._default = commands, default
         # click suggests one of these for a name that is none
-        self.commands = dict.fromkeys(commands, self)
+        self.commands = dict.fromkeys([*commands, *self._added], self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in their order."""
-        return list(self._declared)
+        return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command."""
+        if cmd_name in self._added:
+            return self._added[cmd_name]
         about, what, *default = self._declared.get(cmd_name, (None, None))
         if not isinstance(what, str):
             return CommandGroup(cmd_name, about, what, *default) if what else None
@@ -245,6 +262,6 @@ class CommandGroup(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments: without the name of a command, they are those of the default."""
-        if self._default and "--help" not in args[:1] and not (args and args[0] in self._declared):
+        if self._default and "--help" not in args[:1] and not (args and args[0] in self.commands):
             args = [self._default, *args]
         return super().parse_args(ctx, args)

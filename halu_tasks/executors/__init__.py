@@ -1,47 +1,33 @@
-"""Executors by their names."""
+"""Executors by their names: those of this package, and those that others add."""
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
-from halu_tasks.core.errors import UsageError, did_you_mean
-from halu_tasks.core.files import read_yaml
-from halu_tasks.executors.jobs import ATTEMPTS, Executor, run_here
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.plugins import find_part
+from halu_tasks.executors.jobs import Executor, ExecutorFactory
+
+EXECUTORS = {
+    "local": "halu_tasks.executors.jobs:local_executor",
+    "slurm": "halu_tasks.executors.slurm:slurm_executor",
+    "ray": "halu_tasks.executors.ray:ray_executor",
+}
+"""The function that makes each executor of this package."""
 
 
 def executor_named(name: str, tasks: int, config: Path | None = None) -> Executor:
     """Return an executor.
 
     Args:
-        name: `local`, `slurm` or `ray`.
+        name: `local`, `slurm`, `ray`, or one that a package adds.
         tasks: The number of tasks that a job is divided into.
         config: A YAML file of its settings: `attempts`; for Slurm, also `setup` and options of `sbatch`; for Ray only
             options of `ray.init` and of its tasks.
 
     Raises:
-        UsageError: It is not installed, the file cannot be read, or a setting is unknown or invalid.
+        UsageError: It is unknown or not installed, the file cannot be read, or a setting is unknown or invalid.
     """
-    # Slurm's times stay as they are written: YAML would read 12:00:00 as a number
-    settings: Any = read_yaml(config, as_written=name == "slurm") if config else {}
-    if not isinstance(settings, dict):
-        raise UsageError(f"{config}: expected a mapping of settings")
-    if name == "ray":
-        from halu_tasks.executors.ray import check_options, run_on_ray
-
-        check_options(settings, str(config or "--executor-config"))
-        return partial(run_on_ray, tasks=tasks, options=settings)
-    attempts = str(settings.pop("attempts", ATTEMPTS))
-    if not attempts.isdecimal() or int(attempts) < 1:
-        raise UsageError(f"{config}: attempts: expected an integer greater than 0, got {attempts!r}")
-    if name == "local":
-        if unknown := next(iter(settings), None):
-            raise UsageError(f"{config}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")
-        return partial(run_here, tasks=tasks, attempts=int(attempts))
-    from halu_tasks.executors.slurm import SlurmExecutor, require_slurm
-
-    setup = settings.pop("setup", [])
-    for key, value, form in (("setup", setup, list), *((key, value, str) for key, value in settings.items())):
-        if not isinstance(value, form):
-            raise UsageError(f"{config}: {key}: expected {'a list' if form is list else 'one value'}, got {value!r}")
-    require_slurm()
-    return SlurmExecutor(tasks, settings, setup, int(attempts)).run
+    try:
+        make: ExecutorFactory = find_part("executors", name, EXECUTORS)
+    except ValueError as error:
+        raise UsageError(f"--executor: {error}") from None
+    return make(tasks, config)

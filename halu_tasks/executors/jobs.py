@@ -14,14 +14,16 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from halu_tasks.core import errors
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted, UsageError, did_you_mean
+from halu_tasks.core.files import read_yaml
 from halu_tasks.core.processes import GRACE, end_when, interrupt_on_signals
 
 ATTEMPTS = 4
@@ -70,6 +72,11 @@ A task whose process was killed or interrupted is started again, a few times. On
 is raised after the other tasks have ended: what the task has raised; HaluTasksError if it was killed too often; or
 RunInterrupted if the run was interrupted from the keyboard.
 """
+ExecutorFactory = Callable[[int, Path | None], Executor]
+"""Makes an executor of the number of tasks that a job is divided into, and a YAML file of settings, if there is one.
+
+It raises UsageError if the executor is not installed, or if a setting is unknown or invalid.
+"""
 Failure = tuple[str, str]
 """What a task has raised, in a form that other processes can read: the name of its class, and its message; for an error
 that users cannot fix, its traceback."""
@@ -91,6 +98,34 @@ def raise_first(failures: Sequence[Failure], lost: Sequence[str]) -> None:
         raise (kind if isinstance(kind, type) and issubclass(kind, HaluTasksError) else RuntimeError)(message)
     if lost:
         raise HaluTasksError(f"{lost[0]}; what is finished is kept, and the same command continues from there")
+
+
+def read_settings(config: Path | None, *, as_written: bool = False) -> dict[str, Any]:
+    """Read the settings of an executor.
+
+    Args:
+        config: The YAML file; None for no settings.
+        as_written: Whether values stay strings: YAML would read Slurm's time 12:00:00 as a number.
+
+    Raises:
+        UsageError: The file cannot be read, or is not a mapping.
+    """
+    settings = read_yaml(config, as_written=as_written) if config else {}
+    if not isinstance(settings, dict):
+        raise UsageError(f"{config}: expected a mapping of settings")
+    return settings
+
+
+def take_attempts(settings: dict[str, Any], config: Path | None) -> int:
+    """Remove `attempts` from settings, and return it.
+
+    Raises:
+        UsageError: It is not an integer greater than 0.
+    """
+    attempts = str(settings.pop("attempts", ATTEMPTS))
+    if not attempts.isdecimal() or int(attempts) < 1:
+        raise UsageError(f"{config}: attempts: expected an integer greater than 0, got {attempts!r}")
+    return int(attempts)
 
 
 def unfinished(job: Job, tasks: int) -> list[int]:
@@ -123,6 +158,19 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
 
 Processes = dict[int, tuple[SpawnProcess, Connection]]
 """The process of each task that runs, and where it sends the error that it raised, or None."""
+
+
+def local_executor(tasks: int, config: Path | None = None) -> Executor:
+    """Return the executor of this machine, whose only setting is `attempts`.
+
+    Raises:
+        UsageError: There is another setting, or an invalid one.
+    """
+    settings = read_settings(config)
+    attempts = take_attempts(settings, config)
+    if unknown := next(iter(settings), None):
+        raise UsageError(f"{config}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")
+    return partial(run_here, tasks=tasks, attempts=attempts)
 
 
 def run_here(job: Job, report: Report, *, tasks: int = 1, attempts: int = ATTEMPTS) -> None:

@@ -4,31 +4,30 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, UsageError, require_extra
-from halu_tasks.executors.jobs import Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.jobs import Executor, Failure, Job, Report, attempt, raise_first, read_settings, unfinished
 
 # options of `ray.init` that users can set; all others are options of a task
 _CONNECTION = ("address", "namespace", "runtime_env")
 
 
-def check_options(options: Mapping[str, Any], where: str) -> None:
-    """Check that Ray is installed and accepts the options.
-
-    Args:
-        options: Options as of `run_on_ray`.
-        where: What contains them, for the error.
+def ray_executor(tasks: int, config: Path | None = None) -> Executor:
+    """Return the executor of a Ray cluster, whose settings are those of `run_on_ray`.
 
     Raises:
         UsageError: Ray is not installed, or an option is unknown or invalid.
     """
+    options = read_settings(config)
     require_extra("cluster", "--executor ray")
     try:
         _remote(options)
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{where}: {error}") from None
+        raise UsageError(f"{config or '--executor-config'}: {error}") from None
+    return partial(run_on_ray, tasks=tasks, options=options)
 
 
 def run_on_ray(job: Job, report: Report, *, tasks: int, options: Mapping[str, Any]) -> None:

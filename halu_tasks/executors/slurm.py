@@ -27,7 +27,18 @@ from halu_tasks.core.errors import DataError, RunInterrupted, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.jobs import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.jobs import (
+    ATTEMPTS,
+    Executor,
+    Failure,
+    Job,
+    Report,
+    attempt,
+    raise_first,
+    read_settings,
+    take_attempts,
+    unfinished,
+)
 
 _JOB, _ARRAYS = "job.json", "slurm.json"
 # seconds within which other machines see a file that a task has written
@@ -155,10 +166,20 @@ class SlurmExecutor:
         raise_first(failures, [f"task {rank + 1} {often}/task-{rank}.log" for rank in lost])
 
 
-def require_slurm() -> None:
-    """Raise UsageError if Slurm is not installed here."""
+def slurm_executor(tasks: int, config: Path | None = None) -> Executor:
+    """Return the executor of this cluster, whose settings are `attempts`, `setup` and options of `sbatch`.
+
+    Raises:
+        UsageError: Slurm is not installed here, or a setting is invalid.
+    """
+    settings = read_settings(config, as_written=True)
+    attempts, setup = take_attempts(settings, config), settings.pop("setup", [])
+    for key, value, form in (("setup", setup, list), *((key, value, str) for key, value in settings.items())):
+        if not isinstance(value, form):
+            raise UsageError(f"{config}: {key}: expected {'a list' if form is list else 'one value'}, got {value!r}")
     if not shutil.which("sbatch"):
         raise UsageError("--executor slurm: sbatch is not installed here; run the command on a machine of the cluster")
+    return SlurmExecutor(tasks, settings, setup, attempts).run
 
 
 def _queued(arrays: Sequence[str], report: Report) -> set[int]:

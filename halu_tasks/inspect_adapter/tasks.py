@@ -103,10 +103,10 @@ def named(function: Callable[..., Task]) -> Callable[..., Task]:
 
 
 def register_tasks(declared: Container[str]) -> None:
-    """Register the tasks and groups of task files, so that `inspect eval halu_tasks/NAME` finds them.
+    """Register the tasks and groups that no module declares, such as that of a file which was just added.
 
     Args:
-        declared: The names that modules declare, which they also run as files.
+        declared: The names that modules declare.
     """
     tasks, groups = registry()
     for name in (name for name in tasks if name not in declared):

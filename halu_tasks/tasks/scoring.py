@@ -24,7 +24,7 @@ from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
-from halu_tasks.scorers.registry import Reading, TaskScorer, make_scorer, reading_named
+from halu_tasks.scorers.registry import SCORERS, Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_missing
 from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import Keys, Mode, OptionName, Strings, Template, reason_of, takes
@@ -272,7 +272,7 @@ class Scoring(Keys):
         if counted and not any(counted in metric.columns for metric in scorer.metrics):
             use = "judged_claims" if self.judge and self.judge.claims else "judged"
             raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use {use}")
-        if not isinstance(spec, str):
+        if spec not in SCORERS:
             self._check_columns("scorer", scorer.metrics, scorer.facts)
         return scorer
 

@@ -176,7 +176,7 @@ def test_a_result_imports_no_module_that_is_not_trusted(trusted: str, strangers:
         ~/evil.text {here}/evil.text {here}/own.old/evil.text {here}/own/../evil.text {here}/own/..{dots}.evil.text
         {here}/own/folder/evil.text {here}/own/folder.evil.text {here}/own/linked.text {here}/OWN/mine.text
         {here}/own/packed.zip/evil.text {here}/own/os.system os.system own/mine.text {here}/own/a\0/mine.text
-        halu_tasks.scorers.registry.import_module {here}/own/imports.text
+        halu_tasks.scorers.registry.find_part {here}/own/imports.text
     """
     for name in ("", *names.split()):
         name = name.format(here=strangers, dots=str(strangers).strip("/").replace("/", "."))
