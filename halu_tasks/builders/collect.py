@@ -11,7 +11,7 @@ import json
 import math
 import shutil
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,15 +19,19 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import TypeAdapter
 
 from halu_tasks import __version__
 from halu_tasks.builders import drafting
+from halu_tasks.builders.annotation import Annotation, Annotator, annotated, fingerprint, read_annotators, shown_texts
 from halu_tasks.builders.build import describe_failures, read_gate
+from halu_tasks.builders.duplicates import DuplicateOf, duplicate_filter
 from halu_tasks.builders.folder import (
     COLLECTED,
     DATASET,
     ITEMS,
     LOGS,
+    PLAN,
     REJECTS,
     Folder,
     by_count,
@@ -35,11 +39,13 @@ from halu_tasks.builders.folder import (
     write_json,
 )
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Draft, Pipeline, Row
-from halu_tasks.builders.quality import DuplicateOf, Quality, duplicate_filter, measure_quality
-from halu_tasks.core.errors import DataError, file_errors
-from halu_tasks.core.files import atomic_files, atomic_write_text, json_line, read_yaml, row_writer
+from halu_tasks.builders.quality import Quality, measure_quality
+from halu_tasks.builders.rates import PassCounts, Rate
+from halu_tasks.core.errors import DataError, UsageError, file_errors
+from halu_tasks.core.files import atomic_files, atomic_folder, atomic_write_text, json_line, read_yaml, row_writer
 from halu_tasks.core.options import Options
 from halu_tasks.core.processes import guard
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks import registry, source_named
 from halu_tasks.text.figures import code_block, escaped, format_estimate
 
@@ -119,10 +125,10 @@ def _check_finished(folder: Folder) -> None:
 
 def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
     """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
-    pipeline, counts = folder.pipeline, drafting.PassCounts()
+    pipeline, counts = folder.pipeline, PassCounts()
     for outcome in drafting.outcomes(folder):
         collection.add(outcome)
-        drafting.add_counts(counts, outcome.counts())
+        counts.add(outcome.counts())
         if outcome.refused:
             _reject(rejects, outcome.document, "", *outcome.refused)
         for draft in outcome.drafts:
@@ -136,7 +142,7 @@ def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, re
                 continue
             collection.items[draft.kind] += 1
             yield draft
-    collection.rates = drafting.pass_rates(pipeline.checks, counts)
+    collection.rates = counts.rates(pipeline.checks)
 
 
 def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -> Iterator[Draft]:
@@ -155,6 +161,48 @@ def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -
 def _reject(rejects: TextIO, document: str, draft: str, check: str, reason: str, detail: str) -> None:
     record = {"document": document, "draft": draft, "check": check, "reason": reason, "detail": detail}
     rejects.write(json_line(record) + "\n")
+
+
+# --- what labels make of a dataset ----------------------------------------------------------------
+
+
+def import_labels(
+    folder: Folder, files: Sequence[Path], rule: str, least: int, output: Path | None
+) -> tuple[Annotation, list[Annotator]]:
+    """Combine annotators' labels and, if a folder is named, write the items that they keep.
+
+    Args:
+        folder: The build that the items were exported from.
+        files: The files with labels.
+        rule: How labels are combined, `majority` or `two`.
+        least: Minimum number of labels of an item.
+        output: A new folder like that of a build; None to write nothing.
+
+    Returns:
+        The report and the annotators.
+
+    Raises:
+        UsageError: `output` exists, or fewer than two annotators have labels.
+        DataError: A file or the dataset is damaged.
+    """
+    if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
+    pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
+    fingerprints = {key: fingerprint(text) for item in items for key, text in shown_texts(pipeline, item).items()}
+    annotators = read_annotators(files, fingerprints, pipeline.labels)
+    kept, annotation = annotated(pipeline, items, annotators, rule, least)
+    if output:
+        with atomic_folder(output, "annotated items") as partial:
+            written = write_dataset(pipeline, kept, partial / DATASET)
+            write_json(partial / DATASET / ANNOTATION, annotation)
+            for name in (PLAN, *pipeline.files().values(), REJECTS):
+                if (folder.path / name).is_file():
+                    shutil.copyfile(folder.path / name, partial / name)
+            collected = read_json_object(folder.path / COLLECTED)
+            collection = TypeAdapter(Collection).validate_python({**collected, "files": written})
+            write_json(partial / COLLECTED, collection)
+            describe(folder, partial / DATASET, collection, annotation)
+    return annotation, annotators
 
 
 # --- the files ------------------------------------------------------------------------------------
@@ -189,8 +237,8 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
 # --- the card -------------------------------------------------------------------------------------
 
 
-QUALITY, CARD = "quality.json", "README.md"
-"""Files in a dataset's folder."""
+QUALITY, CARD, ANNOTATION = "quality.json", "README.md", "annotation.json"
+"""Files in a dataset's folder; the last one if annotators have checked it."""
 
 
 @dataclass(kw_only=True)
@@ -216,7 +264,7 @@ class Collection:
     documents_not_done: int = 0
     refused: dict[str, int] = field(default_factory=Counter)
     drafts: int = 0
-    rates: Mapping[str, drafting.Rate] = field(default_factory=dict)
+    rates: Mapping[str, Rate] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=Counter)
     items: dict[str, int] = field(default_factory=Counter)
     dropped: dict[str, int] = field(default_factory=Counter)
@@ -237,16 +285,14 @@ class Collection:
                 self.rejected[reason] += 1
 
 
-def describe(
-    folder: Folder, dataset: Path, collection: Collection, annotation: Mapping[str, Any] | None = None
-) -> None:
+def describe(folder: Folder, dataset: Path, collection: Collection, annotation: Annotation | None = None) -> None:
     """Write the quality and the card of a dataset into its folder.
 
     Args:
         folder: The build's folder.
         dataset: The dataset's folder, which may be a temporary one while it is built.
         collection: What became of the documents.
-        annotation: The content of `annotation.json`, if there is one.
+        annotation: What annotators say of it, if they do.
 
     Raises:
         DataError: The dataset is damaged.
@@ -256,16 +302,14 @@ def describe(
     atomic_write_text(dataset / CARD, card_text(folder, collection, quality, annotation))
 
 
-def card_text(
-    folder: Folder, collection: Collection, quality: Quality, annotation: Mapping[str, Any] | None = None
-) -> str:
+def card_text(folder: Folder, collection: Collection, quality: Quality, annotation: Annotation | None = None) -> str:
     """Return the text of a card, to be written to the dataset's `README.md`.
 
     Args:
         folder: The build's folder.
         collection: What became of the documents.
         quality: The quality of the dataset.
-        annotation: The content of `annotation.json`; None if there is none.
+        annotation: What annotators say of it; None if they do not.
     """
     pipeline, plan = folder.pipeline, folder.plan
     text: str = _template().render(

@@ -5,18 +5,16 @@ text, an output the `DocumentOutcome`, and a score the counts from which rates a
 """
 
 import math
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
-import numpy as np
 from anyio import to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -33,20 +31,16 @@ from tenacity import RetryError
 from halu_tasks.builders.documents import NO_LICENCE, Document, in_order, place
 from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pipeline_named
+from halu_tasks.builders.rates import KEPT, OVERALL, PassCounts
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import reach, reach_active
 from halu_tasks.results.inspect_logs import read_header, samples_of
-from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
-from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.solvers.asking import RequestFailed, ask, model_in, named_role
 
 BUILD = "halu_build"
 """The metadata key of what builds record in logs."""
-OVERALL, KEPT = "overall", "kept"
-"""Names of rates besides those of the checks: drafts that passed every check, and drafts an item was kept of."""
-_RATE = micro("rate", "passed", "drafts")
 # characters of a refused document that a log keeps
 _REFUSED_SHOWN = 500
 
@@ -83,40 +77,6 @@ class DocumentOutcome:
 
 
 _OUTCOMES = TypeAdapter(DocumentOutcome)
-
-
-class Rate(NamedTuple):
-    """The pass rate of a check: drafts that passed it, drafts it was run on, and the share with its interval."""
-
-    passed: int
-    of: int
-    share: Estimate
-
-
-PassCounts = dict[str, "array[int]"]
-"""For each rate two numbers a document, one after the other: the drafts that passed, and those that were checked."""
-
-
-def add_counts(counts: PassCounts, document: Mapping[str, Sequence[int]]) -> None:
-    """Add the counts of a document, see `DocumentOutcome.counts`."""
-    for name, count in document.items():
-        counts.setdefault(name, array("q")).extend(count)
-
-
-def pass_rates(checks: Sequence[str], counts: PassCounts) -> dict[str, Rate]:
-    """Return pass rates clustered by document; those that nothing is known of are left out.
-
-    For each check the share of drafts that passed it, out of those it was run on; `overall`, the share that passed all
-    checks; `kept`, the share an item was kept of.
-    """
-    rates = {}
-    for name in (*checks, OVERALL, KEPT):
-        table = np.array(counts.get(name, ()), dtype=np.float64).reshape(-1, 2)
-        totals = table.sum(axis=0)
-        sums = Sums(table, np.zeros((len(table), 0), dtype=bool))
-        if len(table) and (share := estimate_of_sums(_RATE, sums)):
-            rates[name] = Rate(int(totals[0]), int(totals[1]), share)
-    return rates
 
 
 # --- the task -------------------------------------------------------------------------------------
@@ -263,10 +223,10 @@ def build_figures(checks: list[str]) -> Metric:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
         numbers, counts = Counter[str](documents=len(records), refused=0, drafts=0, items=0), PassCounts()
         for record in records:
-            add_counts(counts, record["counts"])
+            counts.add(record["counts"])
             kept, drafts = record["counts"].get(KEPT, (0, 0))
             numbers.update(refused=record["refused"], drafts=drafts, items=kept)
-        rates = pass_rates(checks, counts).items()
+        rates = counts.rates(checks).items()
         figures = {key: value for name, rate in rates for key, value in spread(name, rate.share).items()}
         return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}}
 

@@ -31,6 +31,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.builders import drafting
 from halu_tasks.builders.folder import check_free, digest, first_difference, write_documents, write_json
 from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named
+from halu_tasks.builders.rates import OVERALL, PassCounts, Rate
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text, json_line
 from halu_tasks.core.hashing import stable_hash
@@ -61,7 +62,7 @@ _PLAN = "optimize.json"
 
 Texts = Mapping[str, str]
 """Prompts by name."""
-Rates = Mapping[str, drafting.Rate]
+Rates = Mapping[str, Rate]
 
 
 def optimize_prompts(
@@ -146,7 +147,7 @@ def _describe(record: Mapping[str, Any]) -> str:
 
 def _overall(rates: Rates) -> float:
     """Return the share of drafts that passed every check; 0 if there were no drafts."""
-    return rates[drafting.OVERALL].share.value if drafting.OVERALL in rates else 0.0
+    return rates[OVERALL].share.value if OVERALL in rates else 0.0
 
 
 def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents: Path) -> None:
@@ -255,10 +256,10 @@ class Optimization:
 
     def _evaluate(self, name: str, texts: Texts) -> None:
         """Evaluate prompts on the validation documents."""
-        counts = drafting.PassCounts()
+        counts = PassCounts()
         for outcome in self._draft(name, texts, VALIDATION):
-            drafting.add_counts(counts, outcome.counts())
-        self.texts[name], self.rates[name] = texts, drafting.pass_rates(self.pipeline.checks, counts)
+            counts.add(outcome.counts())
+        self.texts[name], self.rates[name] = texts, counts.rates(self.pipeline.checks)
 
     def _rejects(self, number: int, current: str) -> tuple[int, dict[str, list[Fault]]]:
         """Draft the training documents, and write the faults; return their number, and those of each prompt."""

@@ -304,15 +304,12 @@ class Pipeline(ABC):
         """Return the pairs of texts that could leak which one is true."""
 
     @abstractmethod
-    def shown(self, item: Draft) -> Mapping[str, str]:
-        """Return what annotators see of an item, by the names of its parts."""
-
     def parts(self, item: Draft) -> Mapping[str, Mapping[str, str]]:
-        """Return what annotators see of each part that they label, by name; an item as a whole has no name.
+        """Return what annotators see of each part that they label, by the names of its texts.
 
-        The first word of a name, such as `label` of `label 2`, is the kind of part by which labels are reported.
+        An item that is labelled as a whole has one part, without a name. The first word of a name, such as `label` of
+        `label 2`, is the kind of part by which labels are reported.
         """
-        return {"": self.shown(item)}
 
     @abstractmethod
     def key(self, item: Draft) -> str:
@@ -325,14 +322,9 @@ class Pipeline(ABC):
         """
         return ""
 
-    def annotated(self, item: Draft, label: str) -> Draft | None:
-        """Return the item with the label annotators agreed on; None if the label drops it."""
-        return None if label == self.labels[-1] else item
-
-    def annotated_parts(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
+    def annotated(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
         """Return the item with the labels of its parts, None for those without an agreed one; None drops the item."""
-        label = labels[""]
-        return None if label is None else self.annotated(item, label)
+        return None if labels[""] in (None, self.labels[-1]) else item
 
 
 # --- prompts --------------------------------------------------------------------------------------

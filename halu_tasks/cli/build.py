@@ -279,7 +279,9 @@ def options(builder: Annotated[str | None, Help("the builder (default: all)")] =
 def label_items(
     folder: Annotated[Path, Help("the folder that `halu-tasks build` wrote to")],
     *,
-    output: Annotated[Path, "-o", "--output", "TASKS.jsonl", Help("where to write")],
+    output: Annotated[
+        Path, "-o", "--output", "LABELS", Help("where to write: JSON Lines if it ends in .jsonl, otherwise CSV")
+    ],
     sample: Annotated[Count | None, Help("only export a sample of N items")] = None,
     seed: Annotated[int, Help("seed of the sample and of the order")] = 0,
 ) -> None:
@@ -288,13 +290,13 @@ def label_items(
     from halu_tasks.builders.folder import Folder
 
     count = export_items(Folder(folder), output, sample, seed)
-    say(f"{count:,} rows to label in {output}, with labels and guidelines in files next to it")
+    say(f"{count:,} rows to label in {output}, with guidelines in a file next to it")
 
 
 def import_items(
     folder: Annotated[Path, Help("the folder that the items were exported from")],
     annotations: Annotated[
-        Sequence[Path], "ANNOTATIONS.jsonl", Help("the files of doccano's export, one for each annotator")
+        Sequence[Path], "LABELS", Help("labelled rows, a file for each annotator or with their names in 'by'")
     ],
     *,
     rule: Annotated[
@@ -306,7 +308,7 @@ def import_items(
     json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
 ) -> int:
     """Run `halu-tasks label import`."""
-    from halu_tasks.builders.annotation import import_labels
+    from halu_tasks.builders.collect import import_labels
     from halu_tasks.builders.folder import Folder
 
     report, annotators = import_labels(Folder(folder), annotations, rule, least, output)

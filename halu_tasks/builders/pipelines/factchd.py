@@ -320,11 +320,11 @@ class FactCHDPipeline(Pipeline):
         if item.row["label"] == NON_FACTUAL and TWIN in item.row:
             yield TextPair(item.row[TWIN], item.row["response"])
 
-    def shown(self, item: Draft) -> dict[str, str]:
+    def parts(self, item: Draft) -> dict[str, dict[str, str]]:
         """Return the evidence, one piece per line, the query, the response, its label and the explanation."""
         pieces = (piece if isinstance(piece, str) else " | ".join(piece) for piece in item.row["evidence"])
         texts = {name: str(item.row[name]) for name in ("query", "response", "label")}
-        return {"evidence": "\n".join(pieces), **texts, "explanation": explanation_of(item.row["reason"])}
+        return {"": {"evidence": "\n".join(pieces), **texts, "explanation": explanation_of(item.row["reason"])}}
 
     def key(self, item: Draft) -> str:
         """Return the query with the response."""

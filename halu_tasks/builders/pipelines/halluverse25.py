@@ -6,7 +6,7 @@ Factual sentences are copied from biographies, and one error of a randomly drawn
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -147,20 +147,21 @@ class HalluVerse25Pipeline(Pipeline):
         """Return the original and the edited sentence."""
         yield TextPair(item.row["orig_sentence"], item.row["edited_sentence"])
 
-    def shown(self, item: Draft) -> dict[str, str]:
+    def parts(self, item: Draft) -> dict[str, dict[str, str]]:
         """Return what the paper's annotators saw: the two sentences, without the type that was asked for."""
-        return {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}
+        return {"": {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}}
 
     def key(self, item: Draft) -> str:
         """Return the original sentence."""
         return str(item.row["orig_sentence"])
 
-    def annotated(self, item: Draft, label: str) -> Draft | None:
+    def annotated(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
         """Return the item with the annotators' label as its type; None if the label is 0 (no error).
 
         The benchmark's files contain rows labelled 0 as well, but its tasks skip them by default.
         """
-        if label == self.labels[-1]:
+        label = labels[""]
+        if label is None or label == self.labels[-1]:
             return None
         return replace(item, kind=label, row={**item.row, "final_label": label})
 
