@@ -22,9 +22,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import TypeAdapter
 
 from halu_tasks import __version__
-from halu_tasks.builders import drafting
 from halu_tasks.builders.annotation import Annotation, Annotator, annotated, fingerprint, read_annotators, shown_texts
-from halu_tasks.builders.build import describe_failures, read_gate
+from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.duplicates import DuplicateOf, duplicate_filter
 from halu_tasks.builders.folder import (
     COLLECTED,
@@ -38,7 +37,7 @@ from halu_tasks.builders.folder import (
     read_items,
     write_json,
 )
-from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Draft, Pipeline, Row
+from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, DocumentOutcome, Draft, Pipeline, Row
 from halu_tasks.builders.quality import Quality, measure_quality
 from halu_tasks.builders.rates import PassCounts, Rate
 from halu_tasks.core.errors import DataError, UsageError, file_errors
@@ -112,12 +111,11 @@ def check_items(folder: Folder, collection: Collection) -> None:
 
 def _check_finished(folder: Folder) -> None:
     """Raise DataError if documents of a build failed."""
-    if unfinished := [number for number in folder.numbers if not drafting.finished_log(folder, number)]:
-        logs = drafting.logs_of(folder, unfinished[0])
-        failures = describe_failures(logs[-1] if logs else None)
+    if unfinished := [part for part in folder.parts if not part.logs.finished()]:
+        first = unfinished[0]
         raise DataError(
-            f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
-            f"{unfinished[0] + 1}: {failures}); {folder.path} keeps what is finished; run the same halu-tasks build "
+            f"{len(unfinished)} of {len(folder.parts)} parts have documents that failed (part {first.number + 1}: "
+            f"{first.logs.describe_failures()}); {folder.path} keeps what is finished; run the same halu-tasks build "
             f"command again to repeat the others, or leave them out with: halu-tasks build collect {folder.path} "
             "--partial"
         )
@@ -126,7 +124,7 @@ def _check_finished(folder: Folder) -> None:
 def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
     """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
     pipeline, counts = folder.pipeline, PassCounts()
-    for outcome in drafting.outcomes(folder):
+    for outcome in folder.outcomes():
         collection.add(outcome)
         counts.add(outcome.counts())
         if outcome.refused:
@@ -273,7 +271,7 @@ class Collection:
     licence: str | None = None
     near: float = 100.0
 
-    def add(self, outcome: drafting.DocumentOutcome) -> None:
+    def add(self, outcome: DocumentOutcome) -> None:
         """Count a document and its drafts."""
         self.documents += 1
         self.drafts += len(outcome.drafts)

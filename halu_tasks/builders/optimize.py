@@ -28,14 +28,13 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.builders import drafting
-from halu_tasks.builders.folder import check_free, digest, first_difference, write_documents, write_json
-from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named
+from halu_tasks.builders.drafting import DraftLogs, build_task
+from halu_tasks.builders.folder import digest, hold, require_same, write_documents, write_json
+from halu_tasks.builders.pipeline import DocumentOutcome, Fault, Pipeline, pipeline_named
 from halu_tasks.builders.rates import OVERALL, PassCounts, Rate
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text, json_line
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.processes import guard
 from halu_tasks.core.prompting import PLACEHOLDER, fill, prompt_for
 from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import read_json_object
@@ -107,9 +106,6 @@ def optimize_prompts(
     pipeline.ready()
     # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
     folder = output.resolve()
-    if not (folder / _PLAN).is_file():
-        files = (f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds")
-        check_free(folder, *files, what="contains no optimization")
     plan = {
         "settings": pipeline.settings,
         "models": models.record,
@@ -118,8 +114,9 @@ def optimize_prompts(
         VALIDATION: validation,
         "candidates": candidates,
     }
-    with guard(folder):
-        _begin(folder, pipeline, json.loads(json.dumps(plan)), documents)
+    leftovers = (f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds")
+    with hold(folder, _PLAN, "contains no optimization", *leftovers) as is_new:
+        _begin(folder, pipeline, json.loads(json.dumps(plan)), documents, is_new=is_new)
         if not (folder / "rounds.json").is_file():
             models.reach()
         # a prompt file with all prompts takes the place of the user's
@@ -150,17 +147,15 @@ def _overall(rates: Rates) -> float:
     return rates[OVERALL].share.value if OVERALL in rates else 0.0
 
 
-def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents: Path) -> None:
+def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents: Path, *, is_new: bool) -> None:
     """Write the plan and the documents, drawn by the seed from those that can be used.
 
     Raises:
         DataError: The folder contains an optimization with other settings.
     """
-    if (folder / _PLAN).is_file():
-        earlier = read_json_object(folder / _PLAN)
+    if not is_new:
         # more rounds continue from the earlier ones; with more candidates, earlier rounds could end differently
-        if other := first_difference(earlier, plan):
-            raise DataError(f"{folder}: contains an optimization with other {other}; choose another folder")
+        require_same(folder, "an optimization", read_json_object(folder / _PLAN), plan)
     train, number = plan[TRAIN], plan[TRAIN] + plan[VALIDATION]
     usable = (document for document in pipeline.documents(documents) if pipeline.refuse(document) is None)
     drawn = heapq.nsmallest(number, usable, key=lambda document: stable_hash(pipeline.seed, document.id))
@@ -275,21 +270,15 @@ class Optimization:
         atomic_write_text(self.folder / "rounds" / f"{number}-rejects.jsonl", rejected)
         return len(lines), faults
 
-    def _draft(self, name: str, texts: Texts, part: str) -> list[drafting.DocumentOutcome]:
+    def _draft(self, name: str, texts: Texts, part: str) -> list[DocumentOutcome]:
         """Return the outcomes of the `train` or `validation` documents with prompts, which are saved as `name.yaml`."""
         prompts = self.folder / "prompts" / f"{name}.yaml"
         _write_prompts(prompts, self.pipeline, texts)
-        options = {**self.options, "prompts": str(prompts)}
-        logs = self.folder / "logs" / name
-        if not any(map(drafting.is_finished, drafting.build_logs(logs))):
-            self._run(drafting.build_task(self.pipeline.name, str(self.folder / f"{part}.jsonl"), **options), logs)
-        return drafting.outcomes_of(drafting.build_logs(logs))
-
-    def _run(self, task: Task, logs: Path) -> EvalLog:
-        log = drafting.draft(task, logs, self.models)
-        if log.status != "success":
-            raise DataError(f"{logs}: ended as {state(log)}; run the same command again to continue")
-        return log
+        options, documents = {**self.options, "prompts": str(prompts)}, str(self.folder / f"{part}.jsonl")
+        logs = DraftLogs(self.folder / "logs" / name)
+        if not logs.finished():
+            _check(logs.draft(build_task(self.pipeline.name, documents, **options), self.models), logs.folder)
+        return logs.outcomes()
 
     def _log_folder(self, number: int) -> Path:
         return self.folder / "logs" / f"round-{number}-optimizer"
@@ -307,7 +296,8 @@ class Optimization:
         ]
         dataset, config = MemoryDataset(samples, name="optimize"), GenerateConfig(max_tokens=_MAX_TOKENS)
         task = Task(dataset=dataset, solver=rewrite_prompt(), name="optimize", config=config)
-        log = self._run(task, self._log_folder(number))
+        logs = self._log_folder(number)
+        log = _check(DraftLogs(logs).draft(task, self.models), logs)
         replies = {
             sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get("halu_reply", "")
             for sample in samples_of(log.location)
@@ -337,6 +327,13 @@ class Optimization:
             "placeholders": ", ".join(f"{{{name}}}" for name in sorted(set(PLACEHOLDER.findall(text)))) or "-",
         }
         return fill(template, fields)
+
+
+def _check(log: EvalLog, folder: Path) -> EvalLog:
+    """Return a log whose run has succeeded; raise DataError otherwise."""
+    if log.status != "success":
+        raise DataError(f"{folder}: ended as {state(log)}; run the same command again to continue")
+    return log
 
 
 @solver

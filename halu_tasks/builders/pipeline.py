@@ -18,7 +18,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from annotated_types import Ge, Predicate
 
-from halu_tasks.builders.documents import Document, read_documents
+from halu_tasks.builders.documents import NO_LICENCE, Document, read_documents
+from halu_tasks.builders.rates import KEPT, OVERALL
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, fill, prompt_hash, read_prompts
@@ -78,6 +79,34 @@ class Draft:
     def of(cls, document: Document, kind: str, *distinction: str, **values: Any) -> Self:
         """Create a draft of a document whose id depends on the document's and on what distinguishes it within it."""
         return cls(id=short_hash(document.id, *distinction), kind=kind, document=document.id, **values)
+
+
+@dataclass(frozen=True)
+class DocumentOutcome:
+    """The result of working on one document.
+
+    Attributes:
+        document: The document's id.
+        drafts: Its drafts; empty if it was refused.
+        refused: Why it was refused; None if it was not.
+        licence: Licence stated by the document.
+    """
+
+    document: str
+    drafts: tuple[Draft, ...] = ()
+    refused: Fault | None = None
+    licence: str = NO_LICENCE
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return for each rate how many of the drafts passed, and how many were checked."""
+        counts: dict[str, tuple[int, int]] = {}
+        for draft in self.drafts:
+            faulty = {fault.check for fault in draft.faults}
+            facts = {**{check: check not in faulty for check in draft.checks}, OVERALL: not faulty}
+            for name, passed in {**facts, KEPT: bool(draft.row)}.items():
+                before = counts.get(name, (0, 0))
+                counts[name] = (before[0] + passed, before[1] + 1)
+        return counts
 
 
 class TextPair(NamedTuple):
