@@ -6,18 +6,19 @@ doccano, whose JSON Lines have labels as lists. An annotator is named in `by`, o
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from halu_tasks.builders.folder import DATASET, Folder, read_items
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.rates import clustered_mean, rounded
-from halu_tasks.core.errors import UsageError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.core.hashing import short_hash, stable_number
+from halu_tasks.data.rows import Row
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from halu_tasks.tasks.reference import read_label_rows, write_label_rows
@@ -27,8 +28,6 @@ COLUMNS = ("item", "part", "text", "label", "by")
 """The columns of rows to label: the item's id, and the part of it if parts are labelled; only `item` and `label` are
 needed in those that are read."""
 
-NO_LABEL, REPEATED = "no label", "repeated row"
-"""Reasons why a row gives no label that are no problem: it is not labelled yet, or was exported twice."""
 NOT_ANNOTATED, TOO_FEW, NO_MAJORITY = "not annotated", "too few labels", "no majority"
 """Reasons why an item has no label."""
 LEAST = 2
@@ -113,37 +112,12 @@ def fingerprint(text: str) -> str:
 # --- reading labels -------------------------------------------------------------------------------
 
 
-@dataclass
-class Annotator:
-    """The labels of one annotator.
-
-    Attributes:
-        name: The name.
-        rows: Number of rows.
-        labels: The labels.
-        left_out: Number of unused rows by reason.
-    """
-
-    name: str
-    rows: int = 0
-    labels: dict[Key, str] = field(default_factory=dict)
-    left_out: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def problem(self) -> str:
-        """What is wrong with the rows: some give no label, or there are none; empty if nothing is."""
-        unusable = {reason: count for reason, count in self.left_out.items() if reason not in (NO_LABEL, REPEATED)}
-        if unusable:
-            return f"{sum(unusable.values())} of {self.rows} rows give no label ({_format_counts(unusable)})"
-        return "" if self.rows else "no rows"
+Labels = Mapping[Key, str]
+"""The labels of one annotator."""
 
 
-def _format_counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none"
-
-
-def read_annotators(paths: Sequence[Path], fingerprints: Mapping[Key, str], labels: Sequence[str]) -> list[Annotator]:
-    """Read annotators' labels from JSON Lines, CSV files or workbooks.
+def read_labels(paths: Sequence[Path], fingerprints: Mapping[Key, str], labels: Sequence[str]) -> dict[str, Labels]:
+    """Read the labels of each annotator from JSON Lines, CSV files or workbooks. Rows without a label are left out.
 
     Args:
         paths: The files. A row whose `by` is empty is of the annotator after whom the file is named.
@@ -151,66 +125,45 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[Key, str], labe
         labels: The labels annotators could choose from.
 
     Raises:
-        DataError: A file cannot be read.
-        UsageError: Two files have the same annotator, or fewer than two annotators have labels.
+        DataError: A file cannot be read, or a row is not of these items, has another text, a label that is not in the
+            list, several labels, or another one than an earlier row of the same annotator.
+        UsageError: Fewer than two annotators have labels.
     """
-    rows: dict[str, list[Mapping[str, Any]]] = {}
+    by_annotator: dict[str, dict[Key, str]] = defaultdict(dict)
     for path in paths:
-        if path.stem in rows:
-            raise UsageError(
-                f"two files belong to annotator {path.stem!r}; rename one, as files are named after their annotators"
-            )
-        of_file = [row for _, row in read_label_rows(path, ("item", "label"))]
-        if not of_file or not all(row.get("by") for row in of_file):
-            rows[path.stem] = []
-        for row in of_file:
-            rows.setdefault(str(row.get("by") or path.stem), []).append(row)
-    annotators = [read_labels(name, of_annotator, fingerprints, labels) for name, of_annotator in rows.items()]
-    if sum(bool(annotator.labels) for annotator in annotators) < 2:
-        empty = (each for each in annotators if not each.labels)
-        reasons = (f"{each.name} contains no usable labels ({_format_counts(each.left_out)}); " for each in empty)
+        for line, row in read_label_rows(path, ("item", "label")):
+            try:
+                key, label = _label_of(row, fingerprints, labels)
+                if label and by_annotator[str(row.get("by") or path.stem)].setdefault(key, label) != label:
+                    raise ValueError(f"item {key.item!r} has another label in an earlier row of the same annotator")
+            except ValueError as error:
+                raise DataError(f"{path}:{line}: {error}") from None
+    if len(by_annotator) < 2:
         raise UsageError(
-            f"{''.join(reasons)}expected labels of two annotators or more, in a file each or named in 'by'; if doccano "
-            "exported a single file for all, turn off shared annotations in the project's settings and export again"
+            f"expected labels of two annotators or more, in a file each or named in 'by', got those of "
+            f"{' and '.join(by_annotator) or 'none'}; if doccano exported a single file for all, turn off shared "
+            "annotations in the project's settings and export again"
         )
-    return annotators
+    return dict(by_annotator)
 
 
-def read_labels(
-    name: str, rows: Sequence[Mapping[str, Any]], fingerprints: Mapping[Key, str], labels: Sequence[str]
-) -> Annotator:
-    """Return one annotator's labels, as `read_annotators` reads them from rows."""
-    annotator = Annotator(name, len(rows))
-    given: dict[Key, list[tuple[str, ...]]] = defaultdict(list)
-    for row in rows:
-        key, of_row = Key(str(row.get("item") or ""), str(row.get("part") or "")), labels_of(row)
-        if key not in fingerprints:
-            annotator.left_out["unknown item" if key.item else "no item id"] += 1
-        elif "text" in row and fingerprint(str(row["text"])) != fingerprints[key]:
-            annotator.left_out["another text"] += 1
-        elif of_row:
-            given[key].append(of_row)
-        else:
-            annotator.left_out[NO_LABEL] += 1
+def _label_of(row: Row, fingerprints: Mapping[Key, str], labels: Sequence[str]) -> tuple[Key, str]:
+    """Return what a row labels, and its label; empty if it has none yet.
+
+    Raises:
+        ValueError: The row is not of these items, or has no label of the list.
+    """
+    key, given = Key(str(row.get("item") or ""), str(row.get("part") or "")), row.get("label")
+    if key not in fingerprints:
+        raise ValueError(f"item {key.item!r} is not in the dataset" if key.item else "expected an item's id in 'item'")
+    if "text" in row and fingerprint(str(row["text"])) != fingerprints[key]:
+        raise ValueError(f"item {key.item!r} has another text in the dataset")
+    texts = {str(each).strip() for each in (given if isinstance(given, list) else [given]) if each is not None}
     spellings = {label.casefold(): label for label in labels}
-    for key, (first, *others) in given.items():
-        label = spellings.get(first[0])
-        reason = "several labels" if len(first) > 1 else "" if label else "label not in the list"
-        if any(other != first for other in others):
-            reason = "conflicting rows"
-        if label and not reason:
-            annotator.labels[key] = label
-        # of several equal rows, the first one gives the label
-        annotator.left_out[reason or REPEATED] += len(others) + bool(reason)
-    annotator.left_out = +annotator.left_out
-    return annotator
-
-
-def labels_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the different labels of a row, case-folded and sorted."""
-    given = row.get("label", [])
-    labels = {str(label).strip().casefold() for label in (given if isinstance(given, list) else [given])}
-    return tuple(sorted(label for label in labels if label))
+    known = {spellings.get(text.casefold(), "") for text in texts - {""}}
+    if len(known) > 1 or "" in known:
+        raise ValueError(f"label is {', '.join(sorted(texts))}, expected {' or '.join(labels)}")
+    return key, next(iter(known), "")
 
 
 # --- what the labels say --------------------------------------------------------------------------
@@ -286,14 +239,14 @@ def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -
 
 
 def annotated(
-    pipeline: Pipeline, items: Sequence[Draft], annotators: Sequence[Annotator], rule: str, least: int
+    pipeline: Pipeline, items: Sequence[Draft], annotators: Mapping[str, Labels], rule: str, least: int
 ) -> tuple[list[Draft], Annotation]:
     """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report.
 
     Args:
         pipeline: The pipeline that built the items.
         items: The items of the dataset.
-        annotators: The annotators.
+        annotators: The labels of each annotator.
         rule: How labels are combined, see `settled`.
         least: Minimum number of labels of an item.
     """
@@ -306,7 +259,7 @@ def annotated(
         reasons, number = [], 0
         for key in (Key(item.id, part) for part in pipeline.parts(item)):
             clusters[key.kind][key] = item.document
-            labels = [each.labels[key] for each in annotators if key in each.labels]
+            labels = [each[key] for each in annotators.values() if key in each]
             number += len(labels)
             vote, reason = settled(labels, rule, least)
             votes[key.part] = vote
@@ -330,8 +283,8 @@ def annotated(
         relabelled=relabelled,
         dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
         labels={kind: _label_shares(of_label) for kind, of_label in documents.items()},
-        agreement={kind: agreement_of(annotators, of_items) for kind, of_items in clusters.items()},
-        annotators={each.name: len(each.labels) for each in annotators},
+        agreement={kind: agreement_of([*annotators.values()], of_items) for kind, of_items in clusters.items()},
+        annotators={name: len(labels) for name, labels in annotators.items()},
     )
 
 
@@ -345,17 +298,17 @@ def _label_shares(documents: Mapping[str, Sequence[str]]) -> dict[str, LabelShar
     return shares
 
 
-def agreement_of(annotators: Sequence[Annotator], clusters: Mapping[Key, str]) -> Agreement:
+def agreement_of(annotators: Sequence[Labels], clusters: Mapping[Key, str]) -> Agreement:
     """Return the agreement of annotators on what has a document in `clusters`."""
     shares = {}
     for key in clusters:
-        labels = [each.labels[key] for each in annotators if key in each.labels]
+        labels = [each[key] for each in annotators if key in each]
         if pairs := list(combinations(labels, 2)):
             shares[key] = sum(one == other for one, other in pairs) / len(pairs)
     if not shares:
         return Agreement(0)
     documents = [clusters[key] for key in shares]
-    raters = [[each.labels.get(key) for key in shares] for each in annotators if each.labels.keys() & clusters.keys()]
+    raters = [[each.get(key) for key in shares] for each in annotators if each.keys() & clusters.keys()]
     kappa = cohen_kappa(raters[0], raters[1], documents) if len(raters) == 2 else fleiss_kappa(raters, documents)
     return Agreement(
         items=len(shares),

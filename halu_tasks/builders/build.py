@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspect_ai.log import EvalLog
 
@@ -159,6 +159,22 @@ def _describe(part: Part, log: EvalLog) -> str:
 # --- the gate -------------------------------------------------------------------------------------
 
 
+class GateResult(NamedTuple):
+    """What samples of a build did at its gate: the content of `gate.json`.
+
+    Attributes:
+        samples: The number of documents of each group that were sampled; 0 if none were.
+        share: The minimum share of consistent drafts.
+        text: How many drafts were consistent, in all and of each group.
+        reasons: Faults of the other drafts by `check: reason`; a draft may have several.
+    """
+
+    samples: int
+    share: float
+    text: str = ""
+    reasons: Mapping[str, int] = {}
+
+
 def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Gate | None:
     """Return the gate of a build with a user's choices; None if the builder has none."""
     gate = pipeline.gate
@@ -166,9 +182,7 @@ def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Ga
         if samples or share is not None:
             raise UsageError(f"{pipeline.name} has no gate; leave out --gate-samples and --gate-share")
         return None
-    return replace(
-        gate, samples=gate.samples if samples is None else samples, share=gate.share if share is None else share
-    )
+    return Gate(gate.checks, gate.samples if samples is None else samples, gate.share if share is None else share)
 
 
 def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
@@ -177,34 +191,40 @@ def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
     Raises:
         DataError: Too few drafts are consistent.
     """
-    groups, reasons = dict[str, list[int]](), Counter[str]()
-    samples = folder.plan.samples if gate.samples else 0
-    if samples:
-        (part, *_) = folder.parts
-        outcomes = {outcome.document: outcome for outcome in part.logs.outcomes()}
-        for document in read_documents(part.documents):
-            if document.id not in outcomes:
-                raise DataError(f"{folder.path}: sampled documents failed; run the same command again to repeat them")
-            for each in outcomes[document.id].drafts:
-                faults = {f"{fault.check}: {fault.reason}" for fault in each.faults if fault.check in gate.checks}
-                counts = groups.setdefault(folder.pipeline.sampled_as(document), [0, 0])
-                counts[0] += not faults
-                counts[1] += 1
-                reasons.update(faults)
-    ordered = by_count(reasons)
-    gate = replace(gate, samples=samples, groups=dict(sorted(groups.items())), reasons=dict(ordered))
-    write_json(folder.path / GATE, gate)
-    report(f"gate: {gate.describe() if samples else 'skipped'}")
-    if not gate.passed:
-        most = ", ".join(f"{reason} ({count})" for reason, count in ordered[:3])
+    if not (gate.samples and folder.plan.samples):
+        write_json(folder.path / GATE, GateResult(0, gate.share))
+        report("gate: skipped")
+        return
+    (part, *_) = folder.parts
+    outcomes = {outcome.document: outcome for outcome in part.logs.outcomes()}
+    drafts, consistent, reasons = Counter[str](), Counter[str](), Counter[str]()
+    for document in read_documents(part.documents):
+        if document.id not in outcomes:
+            raise DataError(f"{folder.path}: sampled documents failed; run the same command again to repeat them")
+        group = folder.pipeline.sampled_as(document)
+        for draft in outcomes[document.id].drafts:
+            faults = {f"{fault.check}: {fault.reason}" for fault in draft.faults if fault.check in gate.checks}
+            drafts[group] += 1
+            consistent[group] += not faults
+            reasons.update(faults)
+    passed, of = consistent.total(), drafts.total()
+    groups = ", ".join(f"{name} {consistent[name]} of {drafts[name]}".strip() for name in sorted(drafts))
+    rate = f" ({passed / of:.1%})" if of else ""
+    text = f"{passed} of {of} sampled drafts are consistent{rate}: {groups or 'no documents'}"
+    ordered = dict(by_count(reasons))
+    write_json(folder.path / GATE, GateResult(folder.plan.samples, gate.share, text, ordered))
+    report(f"gate: {text}")
+    # without drafts there is nothing to pass
+    if of and passed / of < gate.share:
+        most = ", ".join(f"{reason} ({count})" for reason, count in list(ordered.items())[:3])
         raise DataError(
-            f"{folder.path}: {gate.describe()}; at least {gate.share * 100:g}% must be; most often: {most}; improve "
+            f"{folder.path}: {text}; at least {gate.share * 100:g}% must be; most often: {most}; improve "
             "the prompts (-T prompts=) or the documents and build into another folder, or continue in this one, which "
             f"keeps the samples, with --gate-share below {gate.share:g} or --gate-samples 0"
         )
 
 
-def read_gate(folder: Folder) -> Gate | None:
-    """Return the gate of a build with its result; None if it has none, or none yet."""
+def read_gate(folder: Folder) -> GateResult | None:
+    """Return the result of a build's gate; None if it has none, or none yet."""
     path = folder.path / GATE
-    return Gate(**read_json_object(path)) if path.is_file() else None
+    return GateResult(**read_json_object(path)) if path.is_file() else None

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import TypeAdapter
 
 from halu_tasks import __version__
-from halu_tasks.builders.annotation import Annotation, Annotator, annotated, fingerprint, read_annotators, shown_texts
+from halu_tasks.builders.annotation import Annotation, annotated, fingerprint, read_labels, shown_texts
 from halu_tasks.builders.build import read_gate
 from halu_tasks.builders.duplicates import DuplicateOf, duplicate_filter
 from halu_tasks.builders.folder import (
@@ -164,9 +164,7 @@ def _reject(rejects: TextIO, document: str, draft: str, check: str, reason: str,
 # --- what labels make of a dataset ----------------------------------------------------------------
 
 
-def import_labels(
-    folder: Folder, files: Sequence[Path], rule: str, least: int, output: Path | None
-) -> tuple[Annotation, list[Annotator]]:
+def import_labels(folder: Folder, files: Sequence[Path], rule: str, least: int, output: Path | None) -> Annotation:
     """Combine annotators' labels and, if a folder is named, write the items that they keep.
 
     Args:
@@ -176,9 +174,6 @@ def import_labels(
         least: Minimum number of labels of an item.
         output: A new folder like that of a build; None to write nothing.
 
-    Returns:
-        The report and the annotators.
-
     Raises:
         UsageError: `output` exists, or fewer than two annotators have labels.
         DataError: A file or the dataset is damaged.
@@ -187,8 +182,7 @@ def import_labels(
         raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
     pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
     fingerprints = {key: fingerprint(text) for item in items for key, text in shown_texts(pipeline, item).items()}
-    annotators = read_annotators(files, fingerprints, pipeline.labels)
-    kept, annotation = annotated(pipeline, items, annotators, rule, least)
+    kept, annotation = annotated(pipeline, items, read_labels(files, fingerprints, pipeline.labels), rule, least)
     if output:
         with atomic_folder(output, "annotated items") as partial:
             written = write_dataset(pipeline, kept, partial / DATASET)
@@ -200,7 +194,7 @@ def import_labels(
             collection = TypeAdapter(Collection).validate_python({**collected, "files": written})
             write_json(partial / COLLECTED, collection)
             describe(folder, partial / DATASET, collection, annotation)
-    return annotation, annotators
+    return annotation
 
 
 # --- the files ------------------------------------------------------------------------------------

@@ -124,39 +124,18 @@ class TextPair(NamedTuple):
     context: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True)
-class Gate:
-    """What samples of drafts have to pass before `halu-tasks build` works on all documents, and what they did.
+class Gate(NamedTuple):
+    """What samples of drafts have to pass before `halu-tasks build` works on all documents.
 
     Attributes:
         checks: The checks that make a draft consistent.
         samples: The number of documents of each group to sample; 0 if nothing is.
         share: The minimum share of consistent drafts.
-        groups: For each group that was sampled, the number of consistent drafts and of all.
-        reasons: Faults of the other drafts by `check: reason`; a draft may have several.
     """
 
     checks: Sequence[str]
     samples: int
     share: float
-    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    reasons: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def passed(self) -> bool:
-        """Whether enough drafts are consistent; without drafts there is nothing to pass."""
-        consistent, drafts = self._totals()
-        return not drafts or consistent / drafts >= self.share
-
-    def describe(self) -> str:
-        """Describe the result without a verdict."""
-        consistent, drafts = self._totals()
-        groups = ", ".join(f"{name} {n} of {of}".strip() for name, (n, of) in self.groups.items())
-        rate = f" ({consistent / drafts:.1%})" if drafts else ""
-        return f"{consistent} of {drafts} sampled drafts are consistent{rate}: {groups or 'no documents'}"
-
-    def _totals(self) -> tuple[int, int]:
-        return sum(n for n, _ in self.groups.values()), sum(of for _, of in self.groups.values())
 
 
 Ask = Callable[..., Coroutine[Any, Any, str]]

@@ -210,14 +210,14 @@ def optimize(
         print_json(optimization.as_json())
         return
     say(_rates(optimization))
-    ended = next((each["ended"] for each in optimization.rounds if each["ended"]), f"{rounds} rounds")
+    ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
     prompts = optimization.prompts
     say(f"\nended: {ended}\nbest: {optimization.best}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _rates(optimization: Optimization) -> str:
     """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
-    best = {each["round"]: optimization.rates[each["chosen"]] for each in optimization.rounds if each["chosen"]}
+    best = {each.round: optimization.trials[each.chosen].validation for each in optimization.rounds if each.chosen}
     names = [name for name in best[0] if name != "kept"]
     return table(
         [
@@ -306,16 +306,12 @@ def import_items(
     least: Annotated[Count, Help("minimum number of labels of an item")] = 2,
     output: Annotated[Path | None, "-o", "--output", "FOLDER", Help("a new folder for the items that are kept")] = None,
     json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
-) -> int:
+) -> None:
     """Run `halu-tasks label import`."""
     from halu_tasks.builders.collect import import_labels
     from halu_tasks.builders.folder import Folder
 
-    report, annotators = import_labels(Folder(folder), annotations, rule, least, output)
-    print_record(to_json(report), as_json=json)
+    annotation = import_labels(Folder(folder), annotations, rule, least, output)
+    print_record(to_json(annotation), as_json=json)
     if not json:
         say(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
-    problems = [f"annotator {each.name}: {each.problem}" for each in annotators if each.problem]
-    for problem in problems:
-        warn(problem)
-    return EXIT_PARTIAL if problems else 0
