@@ -75,7 +75,9 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
     if not guidelines.is_file():
         raise UsageError(f"there are no guidelines for annotators of {pipeline.name}; write them to {guidelines}")
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_label_rows(output, rows, COLUMNS)
+    # doccano imports lists of labels; an empty text would be a label
+    is_json = output.suffix == ".jsonl"
+    write_label_rows(output, [{**row, "label": []} for row in rows] if is_json else rows, COLUMNS)
     atomic_write_text(output.with_suffix(".guidelines.md"), guidelines.read_text(encoding="utf-8"), "guidelines")
     return len(rows)
 
