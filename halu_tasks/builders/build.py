@@ -113,7 +113,8 @@ class BuildJob:
         for left, part in zip(reversed(range(len(parts))), parts, strict=True):
             # a task that was started again may meet what is left of itself, on a machine that was given up
             with part.lock():
-                if log := part.logs.finished():
+                logs = part.logs
+                if log := logs.finished():
                     report(f"{_describe(part, log)}; was finished before")
                     continue
                 try:
@@ -123,12 +124,12 @@ class BuildJob:
                     raise ModelError(
                         f"{error}; {self.folder} keeps what is finished, and the same command continues from there"
                     ) from None
-                kept = part.logs.kept()
+                kept = logs.kept()
                 again = f" again; {kept:,} of its {part.size:,} documents are finished and kept" if kept else ""
                 report(f"{part} begins{again}")
                 started = started if worked else time.monotonic()
                 options = part.folder.options
-                log = part.logs.draft(build_task(part.folder.plan.builder, str(part.documents), **options), models)
+                log = logs.draft(build_task(part.folder.plan.builder, str(part.documents), **options), models)
                 worked, usages = worked + 1, log.stats.model_usage.values()
                 tokens += sum(usage.total_tokens for usage in usages)
                 text = f"{_describe(part, log)}; {tokens:,.0f} tokens so far{here}"
@@ -137,9 +138,9 @@ class BuildJob:
                 if left:
                     minutes = (time.monotonic() - started) / worked * left / 60
                     text += f"; {left} left{of_task}, {minutes:,.0f} minutes"
-                if part.logs.finished() is None:
+                if logs.finished() is None:
                     failed = True
-                    text += f"; {part.logs.describe_failures()}"
+                    text += f"; {logs.describe_failures()}"
                 report(text)
 
 

@@ -110,10 +110,10 @@ class BuildPlan(BaseModel):
     models: dict[str, Any]
     source: str
     sha256: str
-    documents: int = 0
+    documents: int
     samples: int
-    parts: list[int] = []
-    refused: dict[str, int] = {}
+    parts: list[int]
+    refused: dict[str, int]
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -307,8 +307,9 @@ def begin(
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
     given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
     # as JSON preserves them: tuples become lists
-    values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
-    plan = BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), samples=samples, **values)
+    values: dict[str, Any] = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
+    values |= {"documents": 0, "samples": samples, "parts": [], "refused": {}}  # which are not counted yet
+    plan = BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), **values)
     # report invalid documents before anything is created
     if not (path / PLAN).is_file() and not any(True for _ in pipeline.documents(documents)):
         raise DataError(f"{documents}: contains no documents")

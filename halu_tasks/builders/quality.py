@@ -22,12 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halu_tasks.builders.documents import words
 from halu_tasks.builders.duplicates import duplicate_filter
 from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.builders.rates import clustered_mean, rounded
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.records import to_json
-from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
@@ -70,11 +70,6 @@ class Separation(NamedTuple):
     verdict: str
     area: Estimate | None = None
     in_pairs: Estimate | None = None
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text, folded; in Chinese and Japanese each character is a word."""
-    return [token for token in tokens(text) if any(char.isalnum() for char in token)]
 
 
 FEATURES: dict[str, Callable[[str], float]] = {
