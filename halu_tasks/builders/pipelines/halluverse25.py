@@ -74,26 +74,19 @@ class HalluVerse25Pipeline(Pipeline):
         """Return a draft for each copied sentence, then one for each missing, superfluous or unusable sentence."""
         prompt = self.prompt("extract", document=fence(document.text), number=str(self.facts))
         reply = read_texts(await ask(prompt, GENERATOR))
-        copies = reply.value or []
-        source, seen = SourceText(document.text), set[tuple[str, ...]]()
-        sentences: list[str] = []
-        failed: list[Draft] = []
-        for place in range(max(len(copies), self.facts)):
-            copied = copies[place] if place < len(copies) else ""
-            checks: tuple[str, ...] = _OF_FACT[:1]
-            if place >= len(copies):
-                fact = Answer[str](None, reply.reason or "fewer than requested")
-            elif place >= self.facts:
-                fact = Answer(None, "more than requested")
-            else:
-                fact, checks = self._fact(source, copied, seen), _OF_FACT
+        copies, source, seen = reply.value or [], SourceText(document.text), set[tuple[str, ...]]()
+        facts = [self._fact(source, copied, seen) for copied in copies[: self.facts]]
+        looked_up = len(facts)
+        facts += [Answer(None, reply.reason or "fewer than requested")] * (self.facts - len(copies))
+        facts += [Answer(None, "more than requested")] * (len(copies) - self.facts)
+        failed = []
+        for place, fact in enumerate(facts):
             if fact.value is None:
-                fault = Fault(checks[-1], fact.reason, one_line(copied))
+                checks = _OF_FACT if place < looked_up else _OF_FACT[:1]
+                fault = Fault(checks[-1], fact.reason, one_line("".join(copies[place : place + 1])))
                 failed.append(Draft.of(document, "", "", str(place), checks=checks, faults=(fault,)))
-            else:
-                sentences.append(fact.value)
-        drafts = await gather(*(self._edit(document, source, sentence, ask) for sentence in sentences))
-        return [*drafts, *failed]
+        sentences = [fact.value for fact in facts if fact.value is not None]
+        return [*await gather(*(self._edit(document, source, sentence, ask) for sentence in sentences)), *failed]
 
     def _fact(self, source: SourceText, copied: str, seen: set[tuple[str, ...]]) -> Answer[str]:
         """Return a copied sentence as the document writes it, or why it cannot be used."""
