@@ -20,10 +20,9 @@ from typing import Any
 import httpx
 
 from halu_tasks import __version__
-from halu_tasks.builders.folder import check_free, first_difference, write_json
+from halu_tasks.builders.folder import hold, require_same, write_json
 from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import json_line
-from halu_tasks.core.processes import guard
 from halu_tasks.data.rows import Row, json_lines, read_json_object
 
 WIKIDATA = "https://query.wikidata.org/sparql"
@@ -112,18 +111,15 @@ def fetch_biographies(
     if not contact.strip():
         raise UsageError("--contact: expected an e-mail address or a web page, which Wikimedia asks of programs")
     sparql, languages = query(**wanted), wanted["languages"]
-    if not (folder / _PEOPLE).is_file():
-        check_free(folder, what="contains no biographies")
     get_json = _client(contact)
-    with file_errors(folder), guard(folder):
-        if (folder / _PEOPLE).is_file():
-            earlier = read_json_object(folder / _PEOPLE)
-            people = earlier.pop("people")
-            if other := first_difference(earlier, wanted):
-                raise DataError(f"{folder}: contains biographies with other {other}; choose another folder")
-        else:
+    with file_errors(folder), hold(folder, _PEOPLE, "contains no biographies") as is_new:
+        if is_new:
             people = _sample_people(get_json, sparql, languages)
             write_json(folder / _PEOPLE, {**wanted, "people": people})
+        else:
+            earlier = read_json_object(folder / _PEOPLE)
+            people = earlier.pop("people")
+            require_same(folder, "biographies", earlier, wanted)
         report(f"{len(people)} of {wanted['number']} people")
         _fetch_pages(folder, get_json, languages, people, report)
     return {

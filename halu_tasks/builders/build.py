@@ -9,19 +9,18 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.documents import read_documents
-from halu_tasks.builders.drafting import build_task, draft, finished_log, logs_of, outcomes_of, set_aside
-from halu_tasks.builders.folder import GATE, Folder, begin, by_count, write_json
+from halu_tasks.builders.drafting import build_task
+from halu_tasks.builders.folder import GATE, Folder, Part, begin, by_count, write_json
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels
-from halu_tasks.results.inspect_logs import read_summaries, state
 
 
 def build(
@@ -80,19 +79,6 @@ def build(
         return folder
 
 
-def describe_failures(log: EvalLog | None) -> str:
-    """Describe how many documents of a part failed, and the error of the first one; None if there is no log."""
-    if log is None:
-        return "was not started"
-    summaries = read_summaries(Path(log.location)) if log.location else []
-    errors = [str(summary.error) for summary in summaries if summary.error]
-    if not errors:
-        return f"ended as {state(log)}"
-    # the error of a failed call quotes the whole request before it says what was wrong
-    error = " ".join(errors[0].replace("\\n", "\n").rpartition("\n\n")[2].replace("\\", "").split())[:200]
-    return f"{len(errors)} failed, the first one with {error}"
-
-
 # --- the parts ------------------------------------------------------------------------------------
 
 
@@ -110,78 +96,84 @@ class BuildJob:
     models: RunModels
     name: str = "build"
 
-    def _parts(self, folder: Folder, rank: int, tasks: int) -> list[int]:
-        return (folder.numbers[:1] if self.name == "gate" else folder.numbers)[rank::tasks]
+    def _parts(self, rank: int, tasks: int) -> list[Part]:
+        parts = Folder(self.folder).parts
+        return (parts[:1] if self.name == "gate" else parts)[rank::tasks]
 
     def finished(self, rank: int, tasks: int) -> bool:
         """Whether all parts of a task are finished."""
-        folder = Folder(self.folder)
-        return all(finished_log(folder, number) for number in self._parts(folder, rank, tasks))
+        return all(part.logs.finished() for part in self._parts(rank, tasks))
 
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Draft the parts of a task that are not finished."""
-        folder = Folder(self.folder)
-        models = self.models.in_task(tasks)
-        parts = self._parts(folder, rank, tasks)
+        models, parts = self.models.in_task(tasks), self._parts(rank, tasks)
         # of several tasks, each knows only its own parts
         here, of_task = (" in this task", " for this task") if tasks > 1 else ("", "")
         failed, worked, tokens, started = False, 0, 0, time.monotonic()
-        for left, number in zip(reversed(range(len(parts))), parts, strict=True):
+        for left, part in zip(reversed(range(len(parts))), parts, strict=True):
             # a task that was started again may meet what is left of itself, on a machine that was given up
-            with folder.lock(number):
-                if log := finished_log(folder, number):
-                    report(f"{_describe_part(folder, number, log)}; was finished before")
+            with part.lock():
+                logs = part.logs
+                if log := logs.finished():
+                    report(f"{_describe(part, log)}; was finished before")
                     continue
                 try:
                     # if documents failed, a model may be the reason, and would fail again
                     models.reach(again=failed)
                 except ModelError as error:
                     raise ModelError(
-                        f"{error}; {folder.path} keeps what is finished, and the same command continues from there"
+                        f"{error}; {self.folder} keeps what is finished, and the same command continues from there"
                     ) from None
-                report(_describe_beginning(folder, number))
+                kept = logs.kept()
+                again = f" again; {kept:,} of its {part.size:,} documents are finished and kept" if kept else ""
+                report(f"{part} begins{again}")
                 started = started if worked else time.monotonic()
-                set_aside(logs := folder.logs(number))
-                task = build_task(folder.plan.builder, str(folder.documents(number)), **folder.options)
-                log = draft(task, logs, models)
+                options = part.folder.options
+                log = logs.draft(build_task(part.folder.plan.builder, str(part.documents), **options), models)
                 worked, usages = worked + 1, log.stats.model_usage.values()
                 tokens += sum(usage.total_tokens for usage in usages)
-                text = f"{_describe_part(folder, number, log)}; {tokens:,.0f} tokens so far{here}"
+                text = f"{_describe(part, log)}; {tokens:,.0f} tokens so far{here}"
                 if costs := [usage.total_cost for usage in usages if usage.total_cost]:
                     text += f"; {sum(costs):,.2f} dollars"
                 if left:
                     minutes = (time.monotonic() - started) / worked * left / 60
                     text += f"; {left} left{of_task}, {minutes:,.0f} minutes"
-                if finished_log(folder, number) is None:
+                if logs.finished() is None:
                     failed = True
-                    text += f"; {describe_failures(log)}"
+                    text += f"; {logs.describe_failures()}"
                 report(text)
 
 
-def _describe_beginning(folder: Folder, number: int) -> str:
-    """Describe a part before it is worked on; Inspect does not work again on documents that are finished."""
-    logs = logs_of(folder, number)
-    summaries = read_summaries(Path(logs[-1].location)) if logs else []
-    kept = sum(summary.completed and not summary.error for summary in summaries)
-    documents = folder.plan.parts[number]
-    again = f" again; {kept:,} of its {documents:,} documents are finished and kept" if kept else ""
-    return f"part {number + 1} of {len(folder.plan.parts)} begins{again}"
-
-
-def _describe_part(folder: Folder, number: int, log: EvalLog) -> str:
+def _describe(part: Part, log: EvalLog) -> str:
     """Describe what became of the documents of a part, and what passed."""
     scores = log.results.scores if log.results else []
     figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
-    text = f"part {number + 1} of {len(folder.plan.parts)}"
+    text = str(part)
     if "documents" in figures:
         names = ("documents", "refused", "drafts", "items")
         text += f"; {', '.join(f'{figures[name]:,.0f} {name}' for name in names)}"
-    if rates := [f"{check} {figures[check]:.1%}" for check in folder.pipeline.checks if check in figures]:
+    if rates := [f"{check} {figures[check]:.1%}" for check in part.folder.pipeline.checks if check in figures]:
         text += f"; passed {figures['overall']:.1%} ({', '.join(rates)})"
     return text
 
 
 # --- the gate -------------------------------------------------------------------------------------
+
+
+class GateResult(NamedTuple):
+    """What samples of a build did at its gate: the content of `gate.json`.
+
+    Attributes:
+        samples: The number of documents of each group that were sampled; 0 if none were.
+        share: The minimum share of consistent drafts.
+        text: How many drafts were consistent, in all and of each group.
+        reasons: Faults of the other drafts by `check: reason`; a draft may have several.
+    """
+
+    samples: int
+    share: float
+    text: str = ""
+    reasons: Mapping[str, int] = {}
 
 
 def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Gate | None:
@@ -191,9 +183,7 @@ def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Ga
         if samples or share is not None:
             raise UsageError(f"{pipeline.name} has no gate; leave out --gate-samples and --gate-share")
         return None
-    return replace(
-        gate, samples=gate.samples if samples is None else samples, share=gate.share if share is None else share
-    )
+    return Gate(gate.checks, gate.samples if samples is None else samples, gate.share if share is None else share)
 
 
 def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
@@ -202,34 +192,40 @@ def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
     Raises:
         DataError: Too few drafts are consistent.
     """
-    groups: dict[str, list[int]] = {}
-    reasons = Counter[str]()
-    samples = folder.plan.samples if gate.samples else 0
-    if samples:
-        outcomes = {outcome.document: outcome for outcome in outcomes_of(logs_of(folder, 0))}
-        for document in read_documents(folder.documents(0)):
-            if document.id not in outcomes:
-                raise DataError(f"{folder.path}: sampled documents failed; run the same command again to repeat them")
-            for each in outcomes[document.id].drafts:
-                faults = {f"{fault.check}: {fault.reason}" for fault in each.faults if fault.check in gate.checks}
-                counts = groups.setdefault(folder.pipeline.sampled_as(document), [0, 0])
-                counts[0] += not faults
-                counts[1] += 1
-                reasons.update(faults)
-    ordered = by_count(reasons)
-    gate = replace(gate, samples=samples, groups=dict(sorted(groups.items())), reasons=dict(ordered))
-    write_json(folder.path / GATE, gate)
-    report(f"gate: {gate.describe() if samples else 'skipped'}")
-    if not gate.passed:
-        most = ", ".join(f"{reason} ({count})" for reason, count in ordered[:3])
+    if not (gate.samples and folder.plan.samples):
+        write_json(folder.path / GATE, GateResult(0, gate.share))
+        report("gate: skipped")
+        return
+    (part, *_) = folder.parts
+    outcomes = {outcome.document: outcome for outcome in part.logs.outcomes()}
+    drafts, consistent, reasons = Counter[str](), Counter[str](), Counter[str]()
+    for document in read_documents(part.documents):
+        if document.id not in outcomes:
+            raise DataError(f"{folder.path}: sampled documents failed; run the same command again to repeat them")
+        group = folder.pipeline.sampled_as(document)
+        for draft in outcomes[document.id].drafts:
+            faults = {f"{fault.check}: {fault.reason}" for fault in draft.faults if fault.check in gate.checks}
+            drafts[group] += 1
+            consistent[group] += not faults
+            reasons.update(faults)
+    passed, of = consistent.total(), drafts.total()
+    groups = ", ".join(f"{name} {consistent[name]} of {drafts[name]}".strip() for name in sorted(drafts))
+    rate = f" ({passed / of:.1%})" if of else ""
+    text = f"{passed} of {of} sampled drafts are consistent{rate}: {groups or 'no documents'}"
+    ordered = dict(by_count(reasons))
+    write_json(folder.path / GATE, GateResult(folder.plan.samples, gate.share, text, ordered))
+    report(f"gate: {text}")
+    # without drafts there is nothing to pass
+    if of and passed / of < gate.share:
+        most = ", ".join(f"{reason} ({count})" for reason, count in list(ordered.items())[:3])
         raise DataError(
-            f"{folder.path}: {gate.describe()}; at least {gate.share * 100:g}% must be; most often: {most}; improve "
+            f"{folder.path}: {text}; at least {gate.share * 100:g}% must be; most often: {most}; improve "
             "the prompts (-T prompts=) or the documents and build into another folder, or continue in this one, which "
             f"keeps the samples, with --gate-share below {gate.share:g} or --gate-samples 0"
         )
 
 
-def read_gate(folder: Folder) -> Gate | None:
-    """Return the gate of a build with its result; None if it has none, or none yet."""
+def read_gate(folder: Folder) -> GateResult | None:
+    """Return the result of a build's gate; None if it has none, or none yet."""
     path = folder.path / GATE
-    return Gate(**read_json_object(path)) if path.is_file() else None
+    return GateResult(**read_json_object(path)) if path.is_file() else None

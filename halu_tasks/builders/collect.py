@@ -11,7 +11,7 @@ import json
 import math
 import shutil
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,27 +19,32 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from pydantic import TypeAdapter
 
 from halu_tasks import __version__
-from halu_tasks.builders import drafting
-from halu_tasks.builders.build import describe_failures, read_gate
+from halu_tasks.builders.annotation import Annotation, annotated, fingerprint, read_labels, shown_texts
+from halu_tasks.builders.build import read_gate
+from halu_tasks.builders.duplicates import DuplicateOf, duplicate_filter
 from halu_tasks.builders.folder import (
     COLLECTED,
     DATASET,
     ITEMS,
     LOGS,
+    PLAN,
     REJECTS,
     Folder,
     by_count,
     read_items,
     write_json,
 )
-from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Draft, Pipeline, Row
-from halu_tasks.builders.quality import DuplicateOf, Quality, duplicate_filter, measure_quality
-from halu_tasks.core.errors import DataError, file_errors
-from halu_tasks.core.files import atomic_files, atomic_write_text, json_line, read_yaml, row_writer
+from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, DocumentOutcome, Draft, Pipeline, Row
+from halu_tasks.builders.quality import Quality, measure_quality
+from halu_tasks.builders.rates import PassCounts, Rate
+from halu_tasks.core.errors import DataError, UsageError, file_errors
+from halu_tasks.core.files import atomic_files, atomic_folder, atomic_write_text, json_line, read_yaml, row_writer
 from halu_tasks.core.options import Options
 from halu_tasks.core.processes import guard
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks import registry, source_named
 from halu_tasks.text.figures import code_block, escaped, format_estimate
 
@@ -106,12 +111,11 @@ def check_items(folder: Folder, collection: Collection) -> None:
 
 def _check_finished(folder: Folder) -> None:
     """Raise DataError if documents of a build failed."""
-    if unfinished := [number for number in folder.numbers if not drafting.finished_log(folder, number)]:
-        logs = drafting.logs_of(folder, unfinished[0])
-        failures = describe_failures(logs[-1] if logs else None)
+    if unfinished := [part for part in folder.parts if not part.logs.finished()]:
+        first = unfinished[0]
         raise DataError(
-            f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part "
-            f"{unfinished[0] + 1}: {failures}); {folder.path} keeps what is finished; run the same halu-tasks build "
+            f"{len(unfinished)} of {len(folder.parts)} parts have documents that failed (part {first.number + 1}: "
+            f"{first.logs.describe_failures()}); {folder.path} keeps what is finished; run the same halu-tasks build "
             f"command again to repeat the others, or leave them out with: halu-tasks build collect {folder.path} "
             "--partial"
         )
@@ -119,10 +123,10 @@ def _check_finished(folder: Folder) -> None:
 
 def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
     """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
-    pipeline, counts = folder.pipeline, drafting.PassCounts()
-    for outcome in drafting.outcomes(folder):
+    pipeline, counts = folder.pipeline, PassCounts()
+    for outcome in folder.outcomes():
         collection.add(outcome)
-        drafting.add_counts(counts, outcome.counts())
+        counts.add(outcome.counts())
         if outcome.refused:
             _reject(rejects, outcome.document, "", *outcome.refused)
         for draft in outcome.drafts:
@@ -136,7 +140,7 @@ def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, re
                 continue
             collection.items[draft.kind] += 1
             yield draft
-    collection.rates = drafting.pass_rates(pipeline.checks, counts)
+    collection.rates = counts.rates(pipeline.checks)
 
 
 def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -> Iterator[Draft]:
@@ -155,6 +159,42 @@ def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -
 def _reject(rejects: TextIO, document: str, draft: str, check: str, reason: str, detail: str) -> None:
     record = {"document": document, "draft": draft, "check": check, "reason": reason, "detail": detail}
     rejects.write(json_line(record) + "\n")
+
+
+# --- what labels make of a dataset ----------------------------------------------------------------
+
+
+def import_labels(folder: Folder, files: Sequence[Path], rule: str, least: int, output: Path | None) -> Annotation:
+    """Combine annotators' labels and, if a folder is named, write the items that they keep.
+
+    Args:
+        folder: The build that the items were exported from.
+        files: The files with labels.
+        rule: How labels are combined, `majority` or `two`.
+        least: Minimum number of labels of an item.
+        output: A new folder like that of a build; None to write nothing.
+
+    Raises:
+        UsageError: `output` exists, or fewer than two annotators have labels.
+        DataError: A file or the dataset is damaged.
+    """
+    if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
+        raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
+    pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
+    fingerprints = {key: fingerprint(text) for item in items for key, text in shown_texts(pipeline, item).items()}
+    kept, annotation = annotated(pipeline, items, read_labels(files, fingerprints, pipeline.labels), rule, least)
+    if output:
+        with atomic_folder(output, "annotated items") as partial:
+            written = write_dataset(pipeline, kept, partial / DATASET)
+            write_json(partial / DATASET / ANNOTATION, annotation)
+            for name in (PLAN, *pipeline.files().values(), REJECTS):
+                if (folder.path / name).is_file():
+                    shutil.copyfile(folder.path / name, partial / name)
+            collected = read_json_object(folder.path / COLLECTED)
+            collection = TypeAdapter(Collection).validate_python({**collected, "files": written})
+            write_json(partial / COLLECTED, collection)
+            describe(folder, partial / DATASET, collection, annotation)
+    return annotation
 
 
 # --- the files ------------------------------------------------------------------------------------
@@ -189,8 +229,8 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
 # --- the card -------------------------------------------------------------------------------------
 
 
-QUALITY, CARD = "quality.json", "README.md"
-"""Files in a dataset's folder."""
+QUALITY, CARD, ANNOTATION = "quality.json", "README.md", "annotation.json"
+"""Files in a dataset's folder; the last one if annotators have checked it."""
 
 
 @dataclass(kw_only=True)
@@ -216,7 +256,7 @@ class Collection:
     documents_not_done: int = 0
     refused: dict[str, int] = field(default_factory=Counter)
     drafts: int = 0
-    rates: Mapping[str, drafting.Rate] = field(default_factory=dict)
+    rates: Mapping[str, Rate] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=Counter)
     items: dict[str, int] = field(default_factory=Counter)
     dropped: dict[str, int] = field(default_factory=Counter)
@@ -225,7 +265,7 @@ class Collection:
     licence: str | None = None
     near: float = 100.0
 
-    def add(self, outcome: drafting.DocumentOutcome) -> None:
+    def add(self, outcome: DocumentOutcome) -> None:
         """Count a document and its drafts."""
         self.documents += 1
         self.drafts += len(outcome.drafts)
@@ -237,16 +277,14 @@ class Collection:
                 self.rejected[reason] += 1
 
 
-def describe(
-    folder: Folder, dataset: Path, collection: Collection, annotation: Mapping[str, Any] | None = None
-) -> None:
+def describe(folder: Folder, dataset: Path, collection: Collection, annotation: Annotation | None = None) -> None:
     """Write the quality and the card of a dataset into its folder.
 
     Args:
         folder: The build's folder.
         dataset: The dataset's folder, which may be a temporary one while it is built.
         collection: What became of the documents.
-        annotation: The content of `annotation.json`, if there is one.
+        annotation: What annotators say of it, if they do.
 
     Raises:
         DataError: The dataset is damaged.
@@ -256,16 +294,14 @@ def describe(
     atomic_write_text(dataset / CARD, card_text(folder, collection, quality, annotation))
 
 
-def card_text(
-    folder: Folder, collection: Collection, quality: Quality, annotation: Mapping[str, Any] | None = None
-) -> str:
+def card_text(folder: Folder, collection: Collection, quality: Quality, annotation: Annotation | None = None) -> str:
     """Return the text of a card, to be written to the dataset's `README.md`.
 
     Args:
         folder: The build's folder.
         collection: What became of the documents.
         quality: The quality of the dataset.
-        annotation: The content of `annotation.json`; None if there is none.
+        annotation: What annotators say of it; None if they do not.
     """
     pipeline, plan = folder.pipeline, folder.plan
     text: str = _template().render(

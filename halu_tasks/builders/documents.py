@@ -13,6 +13,7 @@ from halu_tasks.core.files import visible_files
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, read_text, require_fields, require_text
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.methods import tokens
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
 
@@ -147,6 +148,11 @@ def one_line(text: str) -> str:
 def sentence_count(text: str, language: str) -> int:
     """Return the number of sentences of a text, without reference marks."""
     return len(sentences(plain(text), language))
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, folded; in Chinese and Japanese each character is a word."""
+    return [token for token in tokens(text) if any(char.isalnum() for char in token)]
 
 
 def ended(text: str) -> bool:

@@ -5,18 +5,14 @@ text, an output the `DocumentOutcome`, and a score the counts from which rates a
 """
 
 import math
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from heapq import merge
-from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
-import numpy as np
 from anyio import to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -30,112 +26,26 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from pydantic import TypeAdapter
 from tenacity import RetryError
 
-from halu_tasks.builders.documents import NO_LICENCE, Document, in_order, place
-from halu_tasks.builders.folder import Folder
-from halu_tasks.builders.pipeline import MAX_TOKENS, Draft, Fault, Pipeline, pipeline_named
+from halu_tasks.builders.documents import Document, in_order, place
+from halu_tasks.builders.pipeline import MAX_TOKENS, DocumentOutcome, Draft, Fault, Pipeline, pipeline_named
+from halu_tasks.builders.rates import KEPT, OVERALL, PassCounts
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import reach, reach_active
-from halu_tasks.results.inspect_logs import read_header, samples_of
-from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
-from halu_tasks.scorers.statistics.jackknife import Sums
+from halu_tasks.results.inspect_logs import read_header, read_summaries, samples_of, state
 from halu_tasks.solvers.asking import RequestFailed, ask, model_in, named_role
 
 BUILD = "halu_build"
 """The metadata key of what builds record in logs."""
-OVERALL, KEPT = "overall", "kept"
-"""Names of rates besides those of the checks: drafts that passed every check, and drafts an item was kept of."""
-_RATE = micro("rate", "passed", "drafts")
 # characters of a refused document that a log keeps
 _REFUSED_SHOWN = 500
-
-
-# --- outcomes and rates ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class DocumentOutcome:
-    """The result of working on one document.
-
-    Attributes:
-        document: The document's id.
-        drafts: Its drafts; empty if it was refused.
-        refused: Why it was refused; None if it was not.
-        licence: Licence stated by the document.
-    """
-
-    document: str
-    drafts: tuple[Draft, ...] = ()
-    refused: Fault | None = None
-    licence: str = NO_LICENCE
-
-    def counts(self) -> dict[str, tuple[int, int]]:
-        """Return for each rate how many of the drafts passed, and how many were checked."""
-        counts: dict[str, tuple[int, int]] = {}
-        for draft in self.drafts:
-            faulty = {fault.check for fault in draft.faults}
-            facts = {**{check: check not in faulty for check in draft.checks}, OVERALL: not faulty}
-            for name, passed in {**facts, KEPT: bool(draft.row)}.items():
-                before = counts.get(name, (0, 0))
-                counts[name] = (before[0] + passed, before[1] + 1)
-        return counts
 
 
 _OUTCOMES = TypeAdapter(DocumentOutcome)
 
 
-class Rate(NamedTuple):
-    """The pass rate of a check: drafts that passed it, drafts it was run on, and the share with its interval."""
-
-    passed: int
-    of: int
-    share: Estimate
-
-
-PassCounts = dict[str, "array[int]"]
-"""For each rate two numbers a document, one after the other: the drafts that passed, and those that were checked."""
-
-
-def add_counts(counts: PassCounts, document: Mapping[str, Sequence[int]]) -> None:
-    """Add the counts of a document, see `DocumentOutcome.counts`."""
-    for name, count in document.items():
-        counts.setdefault(name, array("q")).extend(count)
-
-
-def pass_rates(checks: Sequence[str], counts: PassCounts) -> dict[str, Rate]:
-    """Return pass rates clustered by document; those that nothing is known of are left out.
-
-    For each check the share of drafts that passed it, out of those it was run on; `overall`, the share that passed all
-    checks; `kept`, the share an item was kept of.
-    """
-    rates = {}
-    for name in (*checks, OVERALL, KEPT):
-        table = np.array(counts.get(name, ()), dtype=np.float64).reshape(-1, 2)
-        totals = table.sum(axis=0)
-        sums = Sums(table, np.zeros((len(table), 0), dtype=bool))
-        if len(table) and (share := estimate_of_sums(_RATE, sums)):
-            rates[name] = Rate(int(totals[0]), int(totals[1]), share)
-    return rates
-
-
 # --- the task -------------------------------------------------------------------------------------
-
-
-def draft(task: Task, logs: Path, models: RunModels) -> EvalLog:
-    """Draft items of the documents of a task that are not finished in a folder of logs.
-
-    Args:
-        task: The task.
-        logs: The folder.
-        models: The models.
-
-    Raises:
-        DataError: The log cannot be written, or is that of another task.
-        RunInterrupted: The run was interrupted from the keyboard.
-    """
-    # an error is retried at once, and does not end the run of the other documents
-    return run_eval(task, logs, models, retry_on_error=2, continue_on_fail=True, log_realtime=False)
 
 
 def build_task(name: str, documents: str = "", **options: Any) -> Task:
@@ -263,10 +173,10 @@ def build_figures(checks: list[str]) -> Metric:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
         numbers, counts = Counter[str](documents=len(records), refused=0, drafts=0, items=0), PassCounts()
         for record in records:
-            add_counts(counts, record["counts"])
+            counts.add(record["counts"])
             kept, drafts = record["counts"].get(KEPT, (0, 0))
             numbers.update(refused=record["refused"], drafts=drafts, items=kept)
-        rates = pass_rates(checks, counts).items()
+        rates = counts.rates(checks).items()
         figures = {key: value for name, rate in rates for key, value in spread(name, rate.share).items()}
         return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}}
 
@@ -295,64 +205,115 @@ def drafted() -> Scorer:
 # --- logs -----------------------------------------------------------------------------------------
 
 
-def is_finished(log: EvalLog) -> bool:
+@dataclass(frozen=True)
+class DraftLogs:
+    """Inspect's logs of a run and its continuations in a folder, which keep the drafts of documents.
+
+    Attributes:
+        folder: The folder.
+        name: What was drafted, for messages.
+        settings: The settings of the pipeline that logs must have.
+        ids: The documents that logs must have; None for any.
+    """
+
+    folder: Path
+    name: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    ids: frozenset[str] | None = None
+
+    def headers(self) -> list[EvalLog]:
+        """Return the headers of the logs, oldest first.
+
+        Unreadable logs are skipped: a killed process leaves such logs behind, and its work is repeated.
+
+        Raises:
+            DataError: A log is not one of these documents and settings.
+        """
+        logs = [(log, path.stat().st_mtime_ns) for path in self.folder.glob("*.eval") if (log := _header(path))]
+        for log, _ in logs:
+            self._check(log)
+        # timestamps in logs have whole seconds, so several can be equal
+        return [log for log, written in sorted(logs, key=lambda entry: (entry[0].eval.created, entry[1]))]
+
+    def _check(self, log: EvalLog) -> None:
+        logged, planned, fault = (log.eval.metadata or {}).get(BUILD), _planned(log), ""
+        if not isinstance(logged, dict):
+            raise DataError(f"{log.location}: is not the log of a build (its task is {log.eval.task})")
+        if other := next((key for key, value in self.settings.items() if logged.get(key) != value), None):
+            fault = f"belongs to another build (its {other} differs)"
+        if self.ids is not None and (stray := planned ^ self.ids if _is_finished(log) else planned - self.ids):
+            fault = f"has other documents than {self.name} ({min(stray)!r})"
+        if fault:
+            raise DataError(
+                f"{log.location}: {fault}; restore the log of that part from a backup, or move this one away "
+                "and run the halu-tasks build command again to redo that part"
+            )
+
+    def finished(self) -> EvalLog | None:
+        """Return the log of all documents; None if some were not worked on."""
+        return next((log for log in reversed(self.headers()) if _is_finished(log)), None)
+
+    def kept(self) -> int:
+        """Return the number of documents that Inspect will not work on again."""
+        logs = self.headers()
+        return sum(each.completed and not each.error for each in read_summaries(Path(logs[-1].location))) if logs else 0
+
+    def draft(self, task: Task, models: RunModels) -> EvalLog:
+        """Draft items of the documents of a task that are not finished.
+
+        Raises:
+            DataError: The log cannot be written, or is that of another task.
+            RunInterrupted: The run was interrupted from the keyboard.
+        """
+        for path in self.folder.glob("*.eval"):
+            if _header(path) is None:  # Inspect would fail on it
+                path.rename(path.with_name(path.name + ".damaged"))
+        # an error is retried at once, and does not end the run of the other documents
+        return run_eval(task, self.folder, models, retry_on_error=2, continue_on_fail=True, log_realtime=False)
+
+    def describe_failures(self) -> str:
+        """Describe how many documents failed, and the error of the first one."""
+        logs = self.headers()
+        if not logs:
+            return "was not started"
+        summaries = read_summaries(Path(logs[-1].location))
+        errors = [str(summary.error) for summary in summaries if summary.error]
+        if not errors:
+            return f"ended as {state(logs[-1])}"
+        # the error of a failed call quotes the whole request before it says what was wrong
+        error = " ".join(errors[0].replace("\\n", "\n").rpartition("\n\n")[2].replace("\\", "").split())[:200]
+        return f"{len(errors)} failed, the first one with {error}"
+
+    def outcomes(self) -> list[DocumentOutcome]:
+        """Return the outcomes of the documents, sorted by `place`.
+
+        Documents that ended in an error have no outcome. A finished log contains the outcomes of all earlier ones;
+        without a finished log, the last outcome of each document counts.
+
+        Raises:
+            DataError: A log is damaged.
+        """
+        finished = self.finished()
+        outcomes: dict[str, DocumentOutcome] = {}
+        for log in [finished] if finished else [log for log in self.headers() if log.status != "started"]:
+            missing = _planned(log)
+            for sample in samples_of(log.location):
+                id, record = str(sample["id"]), ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
+                missing.discard(id)
+                if record is not None and not sample.get("error"):
+                    outcomes[id] = _OUTCOMES.validate_python(record)
+            if finished and missing:
+                raise DataError(
+                    f"{log.location}: lacks {len(missing)} of its {len(_planned(log))} documents ({min(missing)!r}); "
+                    "restore it from a backup, or move it away and run the halu-tasks build command again to redo that "
+                    "part"
+                )
+        return [outcomes[id] for id in sorted(outcomes, key=place)]
+
+
+def _is_finished(log: EvalLog) -> bool:
     """Whether every document of a log was worked on."""
     return log.status == "success" and not log.invalidated
-
-
-def build_logs(folder: Path) -> list[EvalLog]:
-    """Return the headers of the build logs in a folder, oldest first.
-
-    Unreadable logs are skipped: a killed process leaves such logs behind, and its work is repeated.
-
-    Raises:
-        DataError: A log is not the log of a build.
-    """
-    logs = [(log, path.stat().st_mtime_ns) for path in folder.glob("*.eval") if (log := _header(path))]
-    # timestamps in logs have whole seconds, so several can be equal
-    return [log for log, written in sorted(logs, key=lambda entry: (entry[0].eval.created, entry[1]))]
-
-
-def _header(path: Path) -> EvalLog | None:
-    """Read a log's header; None if the file is not a readable log."""
-    try:
-        log = read_header(path)
-    except Exception:
-        # invalid files can fail with any exception
-        return None
-    if not isinstance((log.eval.metadata or {}).get(BUILD), dict):
-        raise DataError(f"{path}: is not the log of a build (its task is {log.eval.task})")
-    return log
-
-
-def set_aside(folder: Path) -> None:
-    """Rename unreadable logs in a folder to `….damaged`, as Inspect would fail on them."""
-    for path in folder.glob("*.eval"):
-        if _header(path) is None:
-            path.rename(path.with_name(path.name + ".damaged"))
-
-
-def outcomes_of(logs: Iterable[EvalLog]) -> list[DocumentOutcome]:
-    """Return the outcomes in the logs of one run and its continuations, one per document, sorted by `place`.
-
-    Documents that ended in an error have no outcome. A finished log contains the outcomes of all earlier ones; without
-    a finished log, the last outcome of each document counts.
-
-    Raises:
-        DataError: A log is damaged.
-    """
-    ended = [log for log in logs if log.status != "started"]
-    by_document: dict[str, DocumentOutcome] = {}
-    for log in [log for log in ended if is_finished(log)][-1:] or ended:
-        in_log = dict(_outcomes(log.location))
-        planned = _planned(log)
-        if is_finished(log) and (lost := planned - in_log.keys()):
-            raise DataError(
-                f"{log.location}: lacks {len(lost)} of its {len(planned)} documents ({min(lost)!r}); restore "
-                "it from a backup, or move it away and run the halu-tasks build command again to redo that part"
-            )
-        by_document |= {id: outcome for id, outcome in in_log.items() if outcome}
-    return [by_document[id] for id in sorted(by_document, key=place)]
 
 
 def _planned(log: EvalLog) -> set[str]:
@@ -360,53 +321,10 @@ def _planned(log: EvalLog) -> set[str]:
     return {str(id) for id in log.eval.dataset.sample_ids or ()}
 
 
-def _outcomes(path: str) -> Iterator[tuple[str, DocumentOutcome | None]]:
-    """Yield the documents of a log by id with their outcomes; None for documents that ended in an error."""
-    for sample in samples_of(path):
-        record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
-        failed = sample.get("error") or record is None
-        yield str(sample["id"]), None if failed else _OUTCOMES.validate_python(record)
-
-
-def logs_of(folder: Folder, part: int) -> list[EvalLog]:
-    """Return the logs of a part of a build, oldest first.
-
-    Raises:
-        DataError: A log belongs to another part or another build, or the part's documents are damaged.
-    """
-    logs = build_logs(folder.logs(part))
-    ids = set(folder.ids(part))
-    for log in logs:
-        settings, planned = (log.eval.metadata or {})[BUILD], _planned(log)
-        other = next((key for key, value in folder.plan.settings.items() if settings.get(key) != value), None)
-        fault = f"belongs to another build (its {other} differs)" if other else ""
-        if stray := planned - ids or (ids - planned if is_finished(log) else set()):
-            fault = f"has other documents than part {part + 1} ({min(stray)!r})"
-        if fault:
-            raise DataError(
-                f"{log.location}: {fault}; restore the log of that part from a backup, or move this one away "
-                "and run the halu-tasks build command again to redo that part"
-            )
-    return logs
-
-
-def finished_log(folder: Folder, part: int) -> EvalLog | None:
-    """Return the log of a finished part; None if some of its documents were not worked on.
-
-    Raises:
-        DataError: A log belongs to another part or another build.
-    """
-    logs = logs_of(folder, part)
-    return logs[-1] if logs and is_finished(logs[-1]) else None
-
-
-def outcomes(folder: Folder) -> Iterator[DocumentOutcome]:
-    """Yield the outcomes of a build's documents, sorted by `place`; those of one part are in memory at a time.
-
-    Raises:
-        DataError: A log or the documents are damaged.
-    """
-    parts = (outcomes_of(logs_of(folder, part)) for part in folder.numbers)
-    # the first part may have samples of all documents; the others are ranges of places
-    samples = next(parts)
-    yield from merge(samples, chain.from_iterable(parts), key=lambda outcome: place(outcome.document))
+def _header(path: Path) -> EvalLog | None:
+    """Read a log's header; None if the file is not a readable log."""
+    try:
+        return read_header(path)
+    except Exception:
+        # invalid files can fail with any exception
+        return None

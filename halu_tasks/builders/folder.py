@@ -4,7 +4,7 @@ build.json        what is built from which documents by which models
 prompts.yaml, …   copies of the user's files, such as a prompt file, by the names that `Pipeline.files` returns
 documents/        the documents in parts, by the hashes of their ids
 gate.json         the result of the samples that are drafted first, if the builder has a gate; they are the first part
-logs/             Inspect's logs, a folder per part
+logs/             Inspect's logs, a folder per part, which keep the drafts
 executor/         files of Slurm, if the build uses it: what its tasks have printed, and how they ended
 dataset/          items.jsonl, the files in the benchmark's format, quality.json, README.md (the card)
 collected.json    what became of the documents
@@ -21,15 +21,18 @@ import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from functools import cached_property
-from heapq import nsmallest
+from heapq import merge, nsmallest
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from halu_tasks.builders.documents import Document, in_order, place, read_documents
-from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_class, pipeline_named
+from halu_tasks.builders.drafting import DraftLogs
+from halu_tasks.builders.pipeline import DocumentOutcome, Draft, Pipeline, pipeline_class, pipeline_named
 from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import atomic_folder, atomic_write_text, visible_files
 from halu_tasks.core.hashing import stable_number
@@ -44,6 +47,40 @@ logger = logging.getLogger(__name__)
 PLAN, GATE, COLLECTED, REJECTS = "build.json", "gate.json", "collected.json", "rejects.jsonl"
 DOCUMENTS, LOGS, DATASET = "documents", "logs", "dataset"
 ITEMS = "items.jsonl"
+
+
+# --- folders in which an interrupted command goes on ----------------------------------------------
+
+
+@contextmanager
+def hold(path: Path, plan: str, what: str, *leftovers: str) -> Iterator[bool]:
+    """Hold a folder that a command fills; yield whether it is new, without the file `plan`.
+
+    Args:
+        path: The folder.
+        plan: The file that the command writes first, or after all `leftovers`.
+        what: What the folder would be or contain, for the error message.
+        leftovers: Names of what an interrupted command may have left besides its lock and temporary files.
+
+    Raises:
+        DataError: A new folder contains anything else, or another process holds it.
+    """
+    if not (path / plan).is_file():
+        begun = (path / LOCK).is_file()
+        for name in [entry.name for entry in path.iterdir()] if path.is_dir() else []:
+            if not (begun and (name in leftovers or name.startswith("."))):
+                raise DataError(f"{path}: is not empty and {what}; choose another folder")
+    with guard(path):
+        yield not (path / plan).is_file()
+
+
+def require_same(path: Path, what: str, earlier: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Raise DataError if what a folder is of differs from what is wanted, with the first value that does."""
+    for name in {**earlier, **wanted}:
+        if (one := earlier.get(name)) != (other := wanted.get(name)):
+            texts = (json.dumps(value, ensure_ascii=False) for value in (one, other))
+            before, now = (text if len(text) <= 100 else text[:100] + "…" for text in texts)
+            raise DataError(f"{path}: contains {what} with other {name} ({before}, not {now}); choose another folder")
 
 
 # --- the plan -------------------------------------------------------------------------------------
@@ -98,25 +135,11 @@ class BuildPlan(BaseModel):
                 f"{path / LOGS} and are not lost)"
             ) from None
 
-    def difference(self, other: BuildPlan) -> str | None:
-        """Describe how what determines the replies differs in another plan; None if it is the same."""
-        if (self.source, self.sha256) != (other.source, other.sha256):
-            return f"documents than {other.source} now contains"
-        # 0 goes on without judging the samples; settings cover all options, defaults that were specified explicitly too
-        gated = bool(self.samples and other.samples)
-        plans = (self, other)
-        return first_difference(*({**p.settings, **p.models, "gate_samples": gated and p.samples} for p in plans))
-
-
-def first_difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str | None:
-    """Describe the first value that differs between two records; None if none does."""
-    name = next((name for name in {**old, **new} if old.get(name) != new.get(name)), None)
-    return name and f"{name} ({_shorten(old.get(name))}, not {_shorten(new.get(name))})"
-
-
-def _shorten(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else text[:100] + "…"
+    def determines(self, *, gated: bool) -> dict[str, Any]:
+        """Return what determines the replies, with the number of samples if there is a gate."""
+        # settings cover all options: defaults that were specified explicitly, too
+        gate = {"gate_samples": self.samples} if gated else {}
+        return {"documents": f"{self.source}, sha256 {self.sha256}", **self.settings, **self.models, **gate}
 
 
 # --- the folder -----------------------------------------------------------------------------------
@@ -149,42 +172,75 @@ class Folder:
         return {**self.plan.options, **{option: str(path) for option, path in files.items() if path.is_file()}}
 
     @property
-    def numbers(self) -> list[int]:
+    def parts(self) -> list[Part]:
         """The parts that contain documents."""
-        return [number for number, documents in enumerate(self.plan.parts) if documents]
-
-    def documents(self, part: int) -> Path:
-        """Return the path of the file with a part's documents."""
-        return self.path / DOCUMENTS / f"{part:05}.jsonl"
-
-    def logs(self, part: int) -> Path:
-        """Return the folder of a part's logs."""
-        return self.path / LOGS / f"{part:05}"
-
-    def lock(self, part: int) -> AbstractContextManager[int]:
-        """Hold the lock of a part while working on it; other processes wait for it."""
-        return guard(self.path / LOGS, f"{part:05}{LOCK}", wait=math.inf)
-
-    def ids(self, part: int) -> list[str]:
-        """Return the ids of a part's documents.
-
-        Raises:
-            DataError: The part's file is not the one the build was started with.
-        """
-        path = self.documents(part)
-        ids = [str(row.get("id")) for _, row in json_lines(path)] if path.is_file() else []
-        if (found := len(ids)) != (planned := self.plan.parts[part]):
-            raise DataError(
-                f"{path}: is damaged (expected {planned} documents, got {found}); run the same halu-tasks build "
-                f"command again with the documents that {self.path} was started with: it restores the file and keeps "
-                "finished work"
-            )
-        return ids
+        return [Part(self, number) for number, documents in enumerate(self.plan.parts) if documents]
 
     def check_documents(self) -> None:
         """Raise DataError unless the documents are those the build was started with."""
         for number in range(len(self.plan.parts)):
-            self.ids(number)
+            Part(self, number).ids()
+
+    def outcomes(self) -> Iterator[DocumentOutcome]:
+        """Yield the outcomes of the documents, sorted by `place`; those of one part are in memory at a time.
+
+        Raises:
+            DataError: A log or the documents are damaged.
+        """
+        parts = (part.logs.outcomes() for part in self.parts)
+        # the first part may have samples of all documents; the others are ranges of places
+        samples = next(parts)
+        yield from merge(samples, chain.from_iterable(parts), key=lambda outcome: place(outcome.document))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a build's documents, and the logs that keep its drafts."""
+
+    folder: Folder
+    number: int
+
+    def __str__(self) -> str:
+        return f"part {self.number + 1} of {len(self.folder.plan.parts)}"
+
+    @property
+    def size(self) -> int:
+        """The number of documents."""
+        return self.folder.plan.parts[self.number]
+
+    @property
+    def documents(self) -> Path:
+        """The file with the documents."""
+        return self.folder.path / DOCUMENTS / f"{self.number:05}.jsonl"
+
+    @property
+    def logs(self) -> DraftLogs:
+        """The logs.
+
+        Raises:
+            DataError: The documents are damaged.
+        """
+        folder = self.folder.path / LOGS / f"{self.number:05}"
+        return DraftLogs(folder, str(self), self.folder.plan.settings, frozenset(self.ids()))
+
+    def lock(self) -> AbstractContextManager[int]:
+        """Hold the part while working on it; other processes wait for it."""
+        return guard(self.folder.path / LOGS, f"{self.number:05}{LOCK}", wait=math.inf)
+
+    def ids(self) -> list[str]:
+        """Return the ids of the documents.
+
+        Raises:
+            DataError: The file is not the one the build was started with.
+        """
+        ids = [str(row.get("id")) for _, row in json_lines(self.documents)] if self.documents.is_file() else []
+        if len(ids) != self.size:
+            raise DataError(
+                f"{self.documents}: is damaged (expected {self.size} documents, got {len(ids)}); run the same "
+                f"halu-tasks build command again with the documents that {self.folder.path} was started with: it "
+                "restores the file and keeps finished work"
+            )
+        return ids
 
 
 _ITEM = TypeAdapter(Draft)
@@ -249,45 +305,29 @@ def begin(
     path = path.resolve()
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
-    plan = _planned(pipeline, options, documents, models, samples)
-    if not (path / PLAN).is_file():
-        check_free(path, DOCUMENTS, *pipeline.files().values(), what="not a build folder")
-        # report invalid documents before anything is created
-        if not any(True for _ in pipeline.documents(documents)):
-            raise DataError(f"{documents}: contains no documents")
-    with guard(path):
-        if not (path / PLAN).is_file():
-            _create(path, pipeline, plan, documents, options, part_size)
-        folder = Folder(path)
-        if difference := folder.plan.difference(plan):
-            raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
-        _restore_documents(folder, documents)
-        yield folder
-
-
-def _planned(
-    pipeline: Pipeline, options: Mapping[str, Any], documents: Path, models: Mapping[str, Any], samples: int
-) -> BuildPlan:
-    """Return the plan of a build whose documents are not counted yet."""
     given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
     # as JSON preserves them: tuples become lists
-    values = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
-    counted: dict[str, Any] = {"documents": 0, "samples": samples, "parts": [], "refused": {}}
-    return BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), **values, **counted)
-
-
-def check_free(path: Path, *leftovers: str, what: str) -> None:
-    """Raise DataError if a folder contains anything but what an interrupted command of this package has left.
-
-    Args:
-        path: The folder.
-        leftovers: Names of what an interrupted command may have left besides its lock and temporary files.
-        what: What the folder is not, for the error message.
-    """
-    begun = (path / LOCK).is_file()
-    for name in [entry.name for entry in path.iterdir()] if path.is_dir() else []:
-        if not (begun and (name in leftovers or name.startswith("."))):
-            raise DataError(f"{path}: is not empty and {what}; choose another folder")
+    values: dict[str, Any] = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
+    values |= {"documents": 0, "samples": samples, "parts": [], "refused": {}}  # which are not counted yet
+    plan = BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), **values)
+    # report invalid documents before anything is created
+    if not (path / PLAN).is_file() and not any(True for _ in pipeline.documents(documents)):
+        raise DataError(f"{documents}: contains no documents")
+    with hold(path, PLAN, "not a build folder", DOCUMENTS, *pipeline.files().values()) as is_new:
+        if is_new:
+            _create(path, pipeline, plan, documents, options, part_size)
+        folder = Folder(path)
+        # 0 goes on without judging the samples
+        gated = bool(plan.samples and folder.plan.samples)
+        require_same(path, "a build", folder.plan.determines(gated=gated), plan.determines(gated=gated))
+        try:
+            folder.check_documents()
+        except DataError as error:
+            logger.warning("restoring %s, which was damaged: %s", path / DOCUMENTS, error)
+            shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
+            split(folder.pipeline, documents, path / DOCUMENTS, len(folder.plan.parts), folder.plan.samples)
+            folder.check_documents()
+        yield folder
 
 
 def _create(
@@ -307,17 +347,6 @@ def _create(
     refused = {reason: number for reason, number in faults.items() if reason}
     created = plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused})
     write_json(path / PLAN, created.model_dump())
-
-
-def _restore_documents(folder: Folder, documents: Path) -> None:
-    """Split the documents again if the parts are damaged. The documents are known to be the same."""
-    try:
-        folder.check_documents()
-    except DataError as error:
-        logger.warning("restoring %s, which was damaged: %s", folder.path / DOCUMENTS, error)
-        shutil.rmtree(folder.path / DOCUMENTS, ignore_errors=True)
-        split(folder.pipeline, documents, folder.path / DOCUMENTS, len(folder.plan.parts), folder.plan.samples)
-        folder.check_documents()
 
 
 def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples: int = 0) -> list[int]:

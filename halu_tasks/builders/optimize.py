@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from inspect_ai import Task
@@ -28,13 +28,13 @@ from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.builders import drafting
-from halu_tasks.builders.folder import check_free, digest, first_difference, write_documents, write_json
-from halu_tasks.builders.pipeline import Fault, Pipeline, pipeline_named
+from halu_tasks.builders.drafting import DraftLogs, build_task
+from halu_tasks.builders.folder import digest, hold, require_same, write_documents, write_json
+from halu_tasks.builders.pipeline import DocumentOutcome, Fault, Pipeline, pipeline_named
+from halu_tasks.builders.rates import OVERALL, PassCounts, Rate
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text, json_line
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.processes import guard
 from halu_tasks.core.prompting import PLACEHOLDER, fill, prompt_for
 from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import read_json_object
@@ -61,7 +61,7 @@ _PLAN = "optimize.json"
 
 Texts = Mapping[str, str]
 """Prompts by name."""
-Rates = Mapping[str, drafting.Rate]
+Rates = Mapping[str, Rate]
 
 
 def optimize_prompts(
@@ -106,9 +106,6 @@ def optimize_prompts(
     pipeline.ready()
     # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
     folder = output.resolve()
-    if not (folder / _PLAN).is_file():
-        files = (f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds")
-        check_free(folder, *files, what="contains no optimization")
     plan = {
         "settings": pipeline.settings,
         "models": models.record,
@@ -117,49 +114,32 @@ def optimize_prompts(
         VALIDATION: validation,
         "candidates": candidates,
     }
-    with guard(folder):
-        _begin(folder, pipeline, json.loads(json.dumps(plan)), documents)
+    leftovers = (f"{TRAIN}.jsonl", f"{VALIDATION}.jsonl", "prompts", "rounds")
+    with hold(folder, _PLAN, "contains no optimization", *leftovers) as is_new:
+        _begin(folder, pipeline, json.loads(json.dumps(plan)), documents, is_new=is_new)
         if not (folder / "rounds.json").is_file():
             models.reach()
         # a prompt file with all prompts takes the place of the user's
         given = {key: value for key, value in options.items() if key != "prompts"}
         optimization = Optimization(folder, pipeline, given, models)
-        for record in optimization.run(rounds, candidates):
-            optimization.rounds.append(record)
-            write_json(folder / "rounds" / f"{record['round']}.json", record)
-            report(_describe(record))
+        for finished in optimization.run(rounds, candidates):
+            optimization.rounds.append(finished)
+            write_json(folder / "rounds" / f"{finished.round}.json", finished)
+            report(str(finished))
         _write_prompts(optimization.prompts, pipeline, optimization.texts[optimization.best])
         write_json(folder / "rounds.json", optimization.as_json())
         return optimization
 
 
-def _describe(record: Mapping[str, Any]) -> str:
-    """Describe a round on one line."""
-    trials = [f"{trial['name']} {_overall(trial['validation']):.1%}" for trial in record["tried"]]
-    problems = [
-        f"{name} has no {prompt} prompt: {problem}"
-        for name, problems in record["problems"].items()
-        for prompt, problem in problems.items()
-    ]
-    return "; ".join(filter(None, [f"round {record['round']}", *trials, *problems, record["ended"]]))
-
-
-def _overall(rates: Rates) -> float:
-    """Return the share of drafts that passed every check; 0 if there were no drafts."""
-    return rates[drafting.OVERALL].share.value if drafting.OVERALL in rates else 0.0
-
-
-def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents: Path) -> None:
+def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents: Path, *, is_new: bool) -> None:
     """Write the plan and the documents, drawn by the seed from those that can be used.
 
     Raises:
         DataError: The folder contains an optimization with other settings.
     """
-    if (folder / _PLAN).is_file():
-        earlier = read_json_object(folder / _PLAN)
+    if not is_new:
         # more rounds continue from the earlier ones; with more candidates, earlier rounds could end differently
-        if other := first_difference(earlier, plan):
-            raise DataError(f"{folder}: contains an optimization with other {other}; choose another folder")
+        require_same(folder, "an optimization", read_json_object(folder / _PLAN), plan)
     train, number = plan[TRAIN], plan[TRAIN] + plan[VALIDATION]
     usable = (document for document in pipeline.documents(documents) if pipeline.refuse(document) is None)
     drawn = heapq.nsmallest(number, usable, key=lambda document: stable_hash(pipeline.seed, document.id))
@@ -175,6 +155,48 @@ def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents:
     write_json(folder / _PLAN, plan)
 
 
+class Trial(NamedTuple):
+    """The pass rates of prompts on the validation documents."""
+
+    name: str
+    validation: Rates
+
+    @property
+    def overall(self) -> float:
+        """The share of drafts that passed every check; 0 if there were no drafts."""
+        return self.validation[OVERALL].share.value if OVERALL in self.validation else 0.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """A round of an optimization.
+
+    Attributes:
+        round: The number; round 0 tries the initial prompts.
+        chosen: The best of the prompts that were tried; None if none were.
+        ended: Why the optimization ended after it; empty if it did not.
+        rejects: The number of faults of training drafts under the prompts of the previous round.
+        tried: The prompts that were tried.
+        problems: Why replies of the optimizer were not used, by candidate and prompt.
+    """
+
+    round: int
+    chosen: str | None
+    ended: str = ""
+    rejects: int = 0
+    tried: Sequence[Trial] = ()
+    problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        trials = [f"{trial.name} {trial.overall:.1%}" for trial in self.tried]
+        problems = [
+            f"{name} has no {prompt} prompt: {problem}"
+            for name, of_candidate in self.problems.items()
+            for prompt, problem in of_candidate.items()
+        ]
+        return "; ".join(filter(None, [f"round {self.round}", *trials, *problems, self.ended]))
+
+
 @dataclass
 class Optimization:
     """An optimization in its folder. Sets of prompts have names, such as `round-0` for the initial prompts.
@@ -184,26 +206,23 @@ class Optimization:
         pipeline: The pipeline with the prompts to start from.
         options: The other options of the pipeline.
         models: The models.
-        rounds: The records of the finished rounds: the number (`round`), the name of the best candidate (`chosen`) or
-            None, why the optimization `ended` after it, the number of faults of training drafts under the prompts of
-            the previous round (`rejects`), the rates of each candidate (`tried`), and why replies of the optimizer were
-            not used, by candidate and prompt (`problems`).
-        texts: The sets of prompts that were evaluated.
-        rates: Their pass rates on the validation documents.
+        rounds: The finished rounds.
+        texts: The sets of prompts that were tried.
+        trials: Their pass rates.
     """
 
     folder: Path
     pipeline: Pipeline
     options: Mapping[str, Any]
     models: RunModels
-    rounds: list[dict[str, Any]] = field(default_factory=list)
+    rounds: list[Round] = field(default_factory=list)
     texts: dict[str, Texts] = field(default_factory=dict)
-    rates: dict[str, Rates] = field(default_factory=dict)
+    trials: dict[str, Trial] = field(default_factory=dict)
 
     @property
     def best(self) -> str:
         """The prompts with the highest validation rate; the earliest ones if several are equal."""
-        return max(self.rates, key=self._overall)
+        return max(self.trials.values(), key=lambda trial: trial.overall).name
 
     @property
     def prompts(self) -> Path:
@@ -214,23 +233,20 @@ class Optimization:
         """Return the rounds as JSON values."""
         return {"best": self.best, "rounds": to_json(self.rounds)}
 
-    def run(self, rounds: int, candidates: int) -> Iterator[dict[str, Any]]:
-        """Yield the records of the rounds; round 0 evaluates the initial prompts."""
-        current = "round-0"
-        self._evaluate(current, self.pipeline.texts)
-        yield self._record(0, [current])
+    def run(self, rounds: int, candidates: int) -> Iterator[Round]:
+        """Yield the rounds; round 0 tries the initial prompts."""
+        current = self._try("round-0", self.pipeline.texts)
+        yield Round(0, current.name, tried=[current])
         for number in range(1, rounds + 1):
-            rejects, faults = self._rejects(number, current)
+            rejects, faults = self._rejects(number, current.name)
             if not faults:
-                ended = "no draft of the training documents was rejected for a prompt"
-                yield self._record(number, rejects=rejects, ended=ended)
+                yield Round(number, None, "no draft of the training documents was rejected for a prompt", rejects)
                 return
-            rewrites, problems = self._rewrite(number, self.texts[current], faults, candidates)
-            for name, texts in rewrites.items():
-                self._evaluate(name, texts)
-            best = max(rewrites, key=self._overall, default=None)
-            if best is None and current == "round-0":
-                counts = Counter(problem for own in problems.values() for problem in own.values())
+            rewrites, problems = self._rewrite(number, self.texts[current.name], faults, candidates)
+            tried = [self._try(name, texts) for name, texts in rewrites.items()]
+            best = max(tried, key=lambda trial: trial.overall, default=None)
+            if best is None and current.name == "round-0":
+                counts = Counter(problem for of_candidate in problems.values() for problem in of_candidate.values())
                 reasons = ", ".join(f"{problem} ({count})" for problem, count in counts.most_common(3))
                 raise DataError(
                     f"{self.folder}: nothing was optimized, since no reply of the optimizer in round {number} contains "
@@ -238,27 +254,20 @@ class Optimization:
                     "optimizer (--model-role optimizer=…) and another folder"
                 )
             ended = "that was the last round" if number == rounds else ""
-            if best is None or self._overall(best) < self._overall(current):
+            if best is None or best.overall < current.overall:
                 ended = "the validation rate fell" if best else UNREAD
-            yield self._record(number, list(rewrites), ended=ended, rejects=rejects, problems=problems)
+            yield Round(number, best.name if best else None, ended, rejects, tried, problems)
             if ended or best is None:
                 return
             current = best
 
-    def _record(self, number: int, tried: Sequence[str] = (), **facts: Any) -> dict[str, Any]:
-        chosen = max(tried, key=self._overall, default=None)
-        rates = [{"name": name, "validation": self.rates[name]} for name in tried]
-        return {"round": number, "chosen": chosen, "ended": "", "rejects": 0, "tried": rates, "problems": {}, **facts}
-
-    def _overall(self, name: str) -> float:
-        return _overall(self.rates[name])
-
-    def _evaluate(self, name: str, texts: Texts) -> None:
-        """Evaluate prompts on the validation documents."""
-        counts = drafting.PassCounts()
+    def _try(self, name: str, texts: Texts) -> Trial:
+        """Draft the validation documents with prompts."""
+        counts = PassCounts()
         for outcome in self._draft(name, texts, VALIDATION):
-            drafting.add_counts(counts, outcome.counts())
-        self.texts[name], self.rates[name] = texts, drafting.pass_rates(self.pipeline.checks, counts)
+            counts.add(outcome.counts())
+        self.texts[name], self.trials[name] = texts, Trial(name, counts.rates(self.pipeline.checks))
+        return self.trials[name]
 
     def _rejects(self, number: int, current: str) -> tuple[int, dict[str, list[Fault]]]:
         """Draft the training documents, and write the faults; return their number, and those of each prompt."""
@@ -274,21 +283,15 @@ class Optimization:
         atomic_write_text(self.folder / "rounds" / f"{number}-rejects.jsonl", rejected)
         return len(lines), faults
 
-    def _draft(self, name: str, texts: Texts, part: str) -> list[drafting.DocumentOutcome]:
+    def _draft(self, name: str, texts: Texts, part: str) -> list[DocumentOutcome]:
         """Return the outcomes of the `train` or `validation` documents with prompts, which are saved as `name.yaml`."""
         prompts = self.folder / "prompts" / f"{name}.yaml"
         _write_prompts(prompts, self.pipeline, texts)
-        options = {**self.options, "prompts": str(prompts)}
-        logs = self.folder / "logs" / name
-        if not any(map(drafting.is_finished, drafting.build_logs(logs))):
-            self._run(drafting.build_task(self.pipeline.name, str(self.folder / f"{part}.jsonl"), **options), logs)
-        return drafting.outcomes_of(drafting.build_logs(logs))
-
-    def _run(self, task: Task, logs: Path) -> EvalLog:
-        log = drafting.draft(task, logs, self.models)
-        if log.status != "success":
-            raise DataError(f"{logs}: ended as {state(log)}; run the same command again to continue")
-        return log
+        options, documents = {**self.options, "prompts": str(prompts)}, str(self.folder / f"{part}.jsonl")
+        logs = DraftLogs(self.folder / "logs" / name)
+        if not logs.finished():
+            _check(logs.draft(build_task(self.pipeline.name, documents, **options), self.models), logs.folder)
+        return logs.outcomes()
 
     def _log_folder(self, number: int) -> Path:
         return self.folder / "logs" / f"round-{number}-optimizer"
@@ -306,7 +309,8 @@ class Optimization:
         ]
         dataset, config = MemoryDataset(samples, name="optimize"), GenerateConfig(max_tokens=_MAX_TOKENS)
         task = Task(dataset=dataset, solver=rewrite_prompt(), name="optimize", config=config)
-        log = self._run(task, self._log_folder(number))
+        logs = self._log_folder(number)
+        log = _check(DraftLogs(logs).draft(task, self.models), logs)
         replies = {
             sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get("halu_reply", "")
             for sample in samples_of(log.location)
@@ -336,6 +340,13 @@ class Optimization:
             "placeholders": ", ".join(f"{{{name}}}" for name in sorted(set(PLACEHOLDER.findall(text)))) or "-",
         }
         return fill(template, fields)
+
+
+def _check(log: EvalLog, folder: Path) -> EvalLog:
+    """Return a log whose run has succeeded; raise DataError otherwise."""
+    if log.status != "success":
+        raise DataError(f"{folder}: ended as {state(log)}; run the same command again to continue")
+    return log
 
 
 @solver

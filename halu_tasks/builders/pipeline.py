@@ -18,7 +18,8 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from annotated_types import Ge, Predicate
 
-from halu_tasks.builders.documents import Document, read_documents
+from halu_tasks.builders.documents import NO_LICENCE, Document, read_documents
+from halu_tasks.builders.rates import KEPT, OVERALL
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.plugins import added_parts
@@ -81,6 +82,34 @@ class Draft:
         return cls(id=short_hash(document.id, *distinction), kind=kind, document=document.id, **values)
 
 
+@dataclass(frozen=True)
+class DocumentOutcome:
+    """The result of working on one document.
+
+    Attributes:
+        document: The document's id.
+        drafts: Its drafts; empty if it was refused.
+        refused: Why it was refused; None if it was not.
+        licence: Licence stated by the document.
+    """
+
+    document: str
+    drafts: tuple[Draft, ...] = ()
+    refused: Fault | None = None
+    licence: str = NO_LICENCE
+
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Return for each rate how many of the drafts passed, and how many were checked."""
+        counts: dict[str, tuple[int, int]] = {}
+        for draft in self.drafts:
+            faulty = {fault.check for fault in draft.faults}
+            facts = {**{check: check not in faulty for check in draft.checks}, OVERALL: not faulty}
+            for name, passed in {**facts, KEPT: bool(draft.row)}.items():
+                before = counts.get(name, (0, 0))
+                counts[name] = (before[0] + passed, before[1] + 1)
+        return counts
+
+
 class TextPair(NamedTuple):
     """A true and a hallucinated text that differ only in the hallucination, to test for shortcuts.
 
@@ -96,39 +125,18 @@ class TextPair(NamedTuple):
     context: Mapping[str, str] = {}
 
 
-@dataclass(frozen=True)
-class Gate:
-    """What samples of drafts have to pass before `halu-tasks build` works on all documents, and what they did.
+class Gate(NamedTuple):
+    """What samples of drafts have to pass before `halu-tasks build` works on all documents.
 
     Attributes:
         checks: The checks that make a draft consistent.
         samples: The number of documents of each group to sample; 0 if nothing is.
         share: The minimum share of consistent drafts.
-        groups: For each group that was sampled, the number of consistent drafts and of all.
-        reasons: Faults of the other drafts by `check: reason`; a draft may have several.
     """
 
     checks: Sequence[str]
     samples: int
     share: float
-    groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    reasons: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def passed(self) -> bool:
-        """Whether enough drafts are consistent; without drafts there is nothing to pass."""
-        consistent, drafts = self._totals()
-        return not drafts or consistent / drafts >= self.share
-
-    def describe(self) -> str:
-        """Describe the result without a verdict."""
-        consistent, drafts = self._totals()
-        groups = ", ".join(f"{name} {n} of {of}".strip() for name, (n, of) in self.groups.items())
-        rate = f" ({consistent / drafts:.1%})" if drafts else ""
-        return f"{consistent} of {drafts} sampled drafts are consistent{rate}: {groups or 'no documents'}"
-
-    def _totals(self) -> tuple[int, int]:
-        return sum(n for n, _ in self.groups.values()), sum(of for _, of in self.groups.values())
 
 
 Ask = Callable[..., Coroutine[Any, Any, str]]
@@ -305,15 +313,12 @@ class Pipeline(ABC):
         """Return the pairs of texts that could leak which one is true."""
 
     @abstractmethod
-    def shown(self, item: Draft) -> Mapping[str, str]:
-        """Return what annotators see of an item, by the names of its parts."""
-
     def parts(self, item: Draft) -> Mapping[str, Mapping[str, str]]:
-        """Return what annotators see of each part that they label, by name; an item as a whole has no name.
+        """Return what annotators see of each part that they label, by the names of its texts.
 
-        The first word of a name, such as `label` of `label 2`, is the kind of part by which labels are reported.
+        An item that is labelled as a whole has one part, without a name. The first word of a name, such as `label` of
+        `label 2`, is the kind of part by which labels are reported.
         """
-        return {"": self.shown(item)}
 
     @abstractmethod
     def key(self, item: Draft) -> str:
@@ -326,14 +331,9 @@ class Pipeline(ABC):
         """
         return ""
 
-    def annotated(self, item: Draft, label: str) -> Draft | None:
-        """Return the item with the label annotators agreed on; None if the label drops it."""
-        return None if label == self.labels[-1] else item
-
-    def annotated_parts(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
+    def annotated(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
         """Return the item with the labels of its parts, None for those without an agreed one; None drops the item."""
-        label = labels[""]
-        return None if label is None else self.annotated(item, label)
+        return None if labels[""] in (None, self.labels[-1]) else item
 
 
 # --- prompts --------------------------------------------------------------------------------------

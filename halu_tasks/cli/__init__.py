@@ -85,7 +85,7 @@ COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], *tu
         {
             "verdicts": ("Draw judged replies of each model from results, to label.", "report:verdicts"),
             "items": (
-                "Write the items of a built dataset for doccano, with labels and guidelines.",
+                "Write the items of a built dataset as rows to label, with guidelines.",
                 "build:label_items",
             ),
             "import": (

@@ -210,14 +210,14 @@ def optimize(
         print_json(optimization.as_json())
         return
     say(_rates(optimization))
-    ended = next((each["ended"] for each in optimization.rounds if each["ended"]), f"{rounds} rounds")
+    ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
     prompts = optimization.prompts
     say(f"\nended: {ended}\nbest: {optimization.best}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _rates(optimization: Optimization) -> str:
     """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
-    best = {each["round"]: optimization.rates[each["chosen"]] for each in optimization.rounds if each["chosen"]}
+    best = {each.round: optimization.trials[each.chosen].validation for each in optimization.rounds if each.chosen}
     names = [name for name in best[0] if name != "kept"]
     return table(
         [
@@ -279,7 +279,9 @@ def options(builder: Annotated[str | None, Help("the builder (default: all)")] =
 def label_items(
     folder: Annotated[Path, Help("the folder that `halu-tasks build` wrote to")],
     *,
-    output: Annotated[Path, "-o", "--output", "TASKS.jsonl", Help("where to write")],
+    output: Annotated[
+        Path, "-o", "--output", "LABELS", Help("where to write: JSON Lines if it ends in .jsonl, otherwise CSV")
+    ],
     sample: Annotated[Count | None, Help("only export a sample of N items")] = None,
     seed: Annotated[int, Help("seed of the sample and of the order")] = 0,
 ) -> None:
@@ -288,13 +290,13 @@ def label_items(
     from halu_tasks.builders.folder import Folder
 
     count = export_items(Folder(folder), output, sample, seed)
-    say(f"{count:,} rows to label in {output}, with labels and guidelines in files next to it")
+    say(f"{count:,} rows to label in {output}, with guidelines in a file next to it")
 
 
 def import_items(
     folder: Annotated[Path, Help("the folder that the items were exported from")],
     annotations: Annotated[
-        Sequence[Path], "ANNOTATIONS.jsonl", Help("the files of doccano's export, one for each annotator")
+        Sequence[Path], "LABELS", Help("labelled rows, a file for each annotator or with their names in 'by'")
     ],
     *,
     rule: Annotated[
@@ -304,16 +306,12 @@ def import_items(
     least: Annotated[Count, Help("minimum number of labels of an item")] = 2,
     output: Annotated[Path | None, "-o", "--output", "FOLDER", Help("a new folder for the items that are kept")] = None,
     json: Annotated[bool, Help("print one JSON object instead of YAML")] = False,
-) -> int:
+) -> None:
     """Run `halu-tasks label import`."""
-    from halu_tasks.builders.annotation import import_labels
+    from halu_tasks.builders.collect import import_labels
     from halu_tasks.builders.folder import Folder
 
-    report, annotators = import_labels(Folder(folder), annotations, rule, least, output)
-    print_record(to_json(report), as_json=json)
+    annotation = import_labels(Folder(folder), annotations, rule, least, output)
+    print_record(to_json(annotation), as_json=json)
     if not json:
         say(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
-    problems = [f"annotator {each.name}: {each.problem}" for each in annotators if each.problem]
-    for problem in problems:
-        warn(problem)
-    return EXIT_PARTIAL if problems else 0

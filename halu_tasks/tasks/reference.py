@@ -28,15 +28,20 @@ _FORMULA = re.compile(r"'*\s*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]")
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
-def write_label_rows(output: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write rows with the columns `FIELDS`: JSON Lines if the file's name ends in `.jsonl`, otherwise CSV.
+def write_label_rows(output: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = FIELDS) -> None:
+    """Write rows to label: JSON Lines if the file's name ends in `.jsonl`, otherwise CSV.
+
+    Args:
+        output: The file.
+        rows: The rows.
+        columns: The columns that each row has.
 
     Raises:
         DataError: The file cannot be written.
     """
     is_table = output.suffix != ".jsonl"
     with atomic_write(output, "labels") as file:
-        write = row_writer(".csv" if is_table else ".jsonl", file, FIELDS)
+        write = row_writer(".csv" if is_table else ".jsonl", file, columns)
         for row in rows:
             write(
                 {name: f"'{cell}" if _FORMULA.match(cell) else cell for name, cell in row.items()} if is_table else row

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import fenced, read_rows
+from common import fenced
 from docs_commands import ROOT, Command, as_run, shown_files
 from programs import LM_EVAL_OF_FEW
 from scripted_builders import HaluModel, document
@@ -310,10 +310,15 @@ def _german(reader: Reader, command: str) -> None:
 
 
 def _annotated(reader: Reader, command: str) -> None:
-    """What three people label in doccano."""
-    rows = read_rows(reader.folder / "tasks.jsonl")
+    """What three people label, in a spreadsheet and in doccano."""
+    labels = (reader.folder / "labels.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(labels.splitlines(keepends=True)))
     for name in ("ana", "bo", "cy"):
         reader.rows(f"{name}.jsonl", (row | {"label": ["valid"]} for row in rows))
+        with (reader.folder / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            table = csv.DictWriter(file, rows[0])
+            table.writeheader()
+            table.writerows(row | {"label": "valid"} for row in rows)
 
 
 def _column(file: str, column: str) -> Callable[[Reader, str], None]:

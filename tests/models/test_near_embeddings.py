@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.builders.quality import duplicate_filter
+from halu_tasks.builders.duplicates import duplicate_filter
 from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models

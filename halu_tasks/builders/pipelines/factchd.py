@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
-from halu_tasks.builders.documents import Document
+from halu_tasks.builders.documents import Document, words
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, KeptFile, Pipeline, Row, TextPair
 from halu_tasks.builders.pipelines import factchd_graph as graph
 from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
@@ -27,7 +27,6 @@ from halu_tasks.data.rows import json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS, explanation_of, label_of
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.methods import tokens
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.text.folding import fold
 from halu_tasks.text.sentences import sentences
@@ -320,11 +319,11 @@ class FactCHDPipeline(Pipeline):
         if item.row["label"] == NON_FACTUAL and TWIN in item.row:
             yield TextPair(item.row[TWIN], item.row["response"])
 
-    def shown(self, item: Draft) -> dict[str, str]:
+    def parts(self, item: Draft) -> dict[str, dict[str, str]]:
         """Return the evidence, one piece per line, the query, the response, its label and the explanation."""
         pieces = (piece if isinstance(piece, str) else " | ".join(piece) for piece in item.row["evidence"])
         texts = {name: str(item.row[name]) for name in ("query", "response", "label")}
-        return {"evidence": "\n".join(pieces), **texts, "explanation": explanation_of(item.row["reason"])}
+        return {"": {"evidence": "\n".join(pieces), **texts, "explanation": explanation_of(item.row["reason"])}}
 
     def key(self, item: Draft) -> str:
         """Return the query with the response."""
@@ -377,8 +376,7 @@ def plain(text: str) -> str:
 
     In scripts without spaces each character is a word.
     """
-    words = [word for word in tokens(_THOUSANDS.sub("", fold(text))) if any(map(str.isalnum, word))]
-    return f" {' '.join(words)} "
+    return f" {' '.join(words(_THOUSANDS.sub('', fold(text))))} "
 
 
 def names(text: str, name: str) -> bool:

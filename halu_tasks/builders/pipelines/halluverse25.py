@@ -6,7 +6,7 @@ Factual sentences are copied from biographies, and one error of a randomly drawn
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar
 
@@ -74,26 +74,19 @@ class HalluVerse25Pipeline(Pipeline):
         """Return a draft for each copied sentence, then one for each missing, superfluous or unusable sentence."""
         prompt = self.prompt("extract", document=fence(document.text), number=str(self.facts))
         reply = read_texts(await ask(prompt, GENERATOR))
-        copies = reply.value or []
-        source, seen = SourceText(document.text), set[tuple[str, ...]]()
-        sentences: list[str] = []
-        failed: list[Draft] = []
-        for place in range(max(len(copies), self.facts)):
-            copied = copies[place] if place < len(copies) else ""
-            checks: tuple[str, ...] = _OF_FACT[:1]
-            if place >= len(copies):
-                fact = Answer[str](None, reply.reason or "fewer than requested")
-            elif place >= self.facts:
-                fact = Answer(None, "more than requested")
-            else:
-                fact, checks = self._fact(source, copied, seen), _OF_FACT
+        copies, source, seen = reply.value or [], SourceText(document.text), set[tuple[str, ...]]()
+        facts = [self._fact(source, copied, seen) for copied in copies[: self.facts]]
+        looked_up = len(facts)
+        facts += [Answer(None, reply.reason or "fewer than requested")] * (self.facts - len(copies))
+        facts += [Answer(None, "more than requested")] * (len(copies) - self.facts)
+        failed = []
+        for place, fact in enumerate(facts):
             if fact.value is None:
-                fault = Fault(checks[-1], fact.reason, one_line(copied))
+                checks = _OF_FACT if place < looked_up else _OF_FACT[:1]
+                fault = Fault(checks[-1], fact.reason, one_line("".join(copies[place : place + 1])))
                 failed.append(Draft.of(document, "", "", str(place), checks=checks, faults=(fault,)))
-            else:
-                sentences.append(fact.value)
-        drafts = await gather(*(self._edit(document, source, sentence, ask) for sentence in sentences))
-        return [*drafts, *failed]
+        sentences = [fact.value for fact in facts if fact.value is not None]
+        return [*await gather(*(self._edit(document, source, sentence, ask) for sentence in sentences)), *failed]
 
     def _fact(self, source: SourceText, copied: str, seen: set[tuple[str, ...]]) -> Answer[str]:
         """Return a copied sentence as the document writes it, or why it cannot be used."""
@@ -147,20 +140,21 @@ class HalluVerse25Pipeline(Pipeline):
         """Return the original and the edited sentence."""
         yield TextPair(item.row["orig_sentence"], item.row["edited_sentence"])
 
-    def shown(self, item: Draft) -> dict[str, str]:
+    def parts(self, item: Draft) -> dict[str, dict[str, str]]:
         """Return what the paper's annotators saw: the two sentences, without the type that was asked for."""
-        return {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}
+        return {"": {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}}
 
     def key(self, item: Draft) -> str:
         """Return the original sentence."""
         return str(item.row["orig_sentence"])
 
-    def annotated(self, item: Draft, label: str) -> Draft | None:
+    def annotated(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
         """Return the item with the annotators' label as its type; None if the label is 0 (no error).
 
         The benchmark's files contain rows labelled 0 as well, but its tasks skip them by default.
         """
-        if label == self.labels[-1]:
+        label = labels[""]
+        if label is None or label == self.labels[-1]:
             return None
         return replace(item, kind=label, row={**item.row, "final_label": label})
 

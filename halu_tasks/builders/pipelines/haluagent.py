@@ -202,11 +202,6 @@ class HaluAgent(Pipeline):
         for each in item.row["hallucinated"]:
             yield TextPair(item.row["answer"], each["text"], {"question": item.row["question"]})
 
-    def shown(self, item: Draft) -> dict[str, str]:
-        """Return the knowledge, the question, the answer, and the hallucinated answers with their types."""
-        listed = _numbered([f"[{each['type']}] {each['text']}" for each in item.row["hallucinated"]])
-        return {**{name: item.row[key] for name, key in _FACTS.items()}, "hallucinated answers": listed}
-
     def parts(self, item: Draft) -> dict[str, dict[str, str]]:
         """Return the answer, each hallucinated answer, and each with its type: Table 2 has labels of each.
 
@@ -219,7 +214,7 @@ class HaluAgent(Pipeline):
             parts[f"{LABEL} {number}"] = {**shown, "hallucinated answer": each["text"], "its type": f"[{each['type']}]"}
         return parts
 
-    def annotated_parts(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
+    def annotated(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
         """Return the item with the hallucinated answers that are valid with their types; None without any of them."""
         valid = {part for part, label in labels.items() if label == self.labels[0]}
         numbered = enumerate(item.row["hallucinated"], 1)

@@ -267,13 +267,10 @@ class RefactPipeline(Pipeline):
         """Return the true answer and the transformed one."""
         yield TextPair(item.row["correct_answer"], item.row["confabulated_answer"], {"question": item.row["question"]})
 
-    def shown(self, item: Draft) -> dict[str, str]:
+    def parts(self, item: Draft) -> dict[str, dict[str, str]]:
         """Return the question, the original answer, and the transformed answer with its tags."""
-        return {
-            "question": item.row["question"],
-            "original answer": item.row["correct_answer"],
-            "transformed answer": item.row["error_spans"],
-        }
+        names = {"question": "question", "original answer": "correct_answer", "transformed answer": "error_spans"}
+        return {"": {name: item.row[key] for name, key in names.items()}}
 
     def key(self, item: Draft) -> str:
         """Return the question with the transformation."""

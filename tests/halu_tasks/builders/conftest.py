@@ -41,8 +41,8 @@ class Toy(Pipeline):
         context = {"question": item.row["question"]}
         yield TextPair(item.row["correct_answer"], item.row["halu_answer"], context)
 
-    def shown(self, item: Draft) -> Mapping[str, str]:
-        return item.row
+    def parts(self, item: Draft) -> Mapping[str, Mapping[str, str]]:
+        return {"": item.row}
 
     def key(self, item: Draft) -> str:
         return str(item.row["question"])
@@ -55,8 +55,9 @@ class ToyOfTypes(Toy):
     name = "toy_of_types"
     labels = ("one", "other", "0")
 
-    def annotated(self, item: Draft, label: str) -> Draft | None:
-        return None if label == "0" else replace(item, kind=label)
+    def annotated(self, item: Draft, labels: Mapping[str, str | None]) -> Draft | None:
+        label = labels[""]
+        return None if label in (None, "0") else replace(item, kind=str(label))
 
 
 def item(place: int, question: str = "", true: str = "", hallucinated: str = "", kind: str = "one") -> Draft:

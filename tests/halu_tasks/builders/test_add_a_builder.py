@@ -61,7 +61,11 @@ def test_what_it_makes_is_read_by_its_tasks(one_edit: ModuleType, tmp_path: Path
     write_dataset(pipeline, [item], tmp_path / "dataset")
     shown = here("items", "halluverse25_en", "--data", tmp_path / "dataset")
     assert shown.returncode == 0 and EDIT["edited"] in shown.stdout
-    assert list(pipeline.pairs(item)) and pipeline.key(item) == EDIT["original"] and pipeline.annotated(item, "valid")
+    assert (
+        list(pipeline.pairs(item))
+        and pipeline.key(item) == EDIT["original"]
+        and pipeline.annotated(item, {"": "valid"})
+    )
 
 
 @pytest.mark.parametrize(("edit", "verdict", "failure"), CASES["what_is_bad_fails_with_a_reason"])

@@ -11,21 +11,22 @@ from cases import CASES
 from common import Cli, Patch, read_rows, write_rows
 
 from halu_tasks.builders.annotation import (
+    COLUMNS,
     GUIDELINES,
-    Annotator,
+    Key,
     agreement_of,
     annotated,
     fingerprint,
     item_rows,
-    labels_of,
-    read_annotators,
     read_labels,
     settled,
+    shown_texts,
 )
 from halu_tasks.builders.collect import Collection
 from halu_tasks.builders.folder import read_items, to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named, pipelines
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError
+from halu_tasks.tasks.reference import read_label_rows, write_label_rows
 
 Toys = Callable[..., Draft]
 Built = Callable[..., Path]
@@ -62,10 +63,9 @@ def test_export_and_import_keep_what_annotators_keep(
     assert here("label", "items", folder, "-o", out).returncode == 0
     rows = read_rows(out)
     assert {row["item"] for row in rows} == {item.id for item in items}
-    assert all(set(row) == {"text", "label", "item"} and row["label"] == [] for row in rows)
+    assert all(tuple(row) == COLUMNS and not row["label"] for row in rows)
     assert [row["item"] for row in rows] != [item.id for item in items]
     assert (tmp_path / "out" / "tasks.guidelines.md").read_text() == "Choose."
-    assert [own["text"] for own in json.loads((tmp_path / "out" / "tasks.labels.json").read_text())] == list(VALID)
     by_id = {item.id: item for item in items}
     assert all(text in row["text"] for row in rows for text in by_id[row["item"]].row.values())
 
@@ -123,33 +123,64 @@ def test_guidelines_explain_the_codes_that_rows_show() -> None:
 # --- in -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("rows", "label", "reasons"), CASES["a_row_gives_a_label_or_is_counted_by_its_reason"])
-def test_a_row_gives_a_label_or_is_counted_by_its_reason(
-    rows: list[dict[str, Any]], label: str | None, reasons: dict[str, int]
+@pytest.mark.parametrize(("rows", "label", "error"), CASES["a_row_gives_a_label_none_or_an_error"])
+def test_a_row_gives_a_label_none_or_an_error(
+    tmp_path: Path, rows: list[dict[str, Any]], label: str | None, error: str
 ) -> None:
-    shown = {id: fingerprint(f"text of {id}") for id in ("a", "b")}
-    found = read_labels("ana", rows, shown, VALID)
-    assert found.labels.get("a") == label and found.left_out == reasons
-    assert len(found.labels) + found.left_out.total() == found.rows == len(rows)
+    shown = {Key(id): fingerprint(f"text of {id}") for id in ("a", "b")}
+    files = [
+        write_rows(tmp_path / "ana.jsonl", rows),
+        write_rows(tmp_path / "bo.jsonl", [{"item": "b", "label": "valid"}]),
+    ]
+    if error:
+        with pytest.raises(DataError) as raised:
+            read_labels(files, shown, VALID)
+        assert str(raised.value).startswith(f"{files[0]}{error}")
+        return
+    files[0].write_text(files[0].read_text() + json.dumps({"item": "b", "label": "invalid"}) + "\n")
+    assert read_labels(files, shown, VALID)["ana"] == {Key("b"): "invalid", **({Key("a"): label} if label else {})}
 
 
-def test_the_label_0_is_a_label() -> None:
-    assert labels_of({"label": ["0"]}) == labels_of({"label": [0]}) == labels_of({"label": 0}) == ("0",)
+def test_the_label_0_is_a_label(tmp_path: Path) -> None:
+    shown = {Key(f"item{n}"): fingerprint("") for n in range(3)}
+    rows = [{"item": f"item{n}", "label": label} for n, label in enumerate((["0"], [0], 0))]
+    files = [write_rows(tmp_path / f"{name}.jsonl", rows) for name in ("ana", "bo")]
+    assert read_labels(files, shown, ("entity", "0"))["bo"] == dict.fromkeys(shown, "0")
+
+
+def test_one_table_may_have_the_labels_of_all_annotators(
+    here: Cli, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr("halu_tasks.builders.annotation.GUIDELINES", tmp_path)
+    (tmp_path / "toy.md").write_text("Choose.")
+    folder = built([toys(0), toys(1, question='=1+1, or\n"two"?'), toys(2)])
+    assert here("label", "items", folder, "-o", tmp_path / "rows.csv").returncode == 0
+    rows = [row for _, row in read_label_rows(tmp_path / "rows.csv", ("item", "label"))]
+    assert len(rows) == 3 and any("=1+1" in row["text"] for row in rows)
+    given = [
+        {**row, "by": by, "label": "valid" if by != "cy" else "invalid"} for row in rows for by in ("ana", "bo", "cy")
+    ]
+    write_label_rows(tmp_path / "labels.csv", given, COLUMNS)
+    result = here("label", "import", folder, tmp_path / "labels.csv", "--json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert report["annotators"] == {"ana": 3, "bo": 3, "cy": 3} and report["kept"] == 3
+    assert report["agreement"][""]["agreement"]["value"] == 0.3333
 
 
 def test_files_that_cannot_be_read_are_errors_of_one_line(tmp_path: Path) -> None:
     (tmp_path / "cy.jsonl").write_text("{}\nno json\n")
-    with pytest.raises(DataError, match=r"cy\.jsonl:2: not JSON"):
-        read_annotators([tmp_path / "cy.jsonl"], {}, VALID)
-    one, two = write_rows(tmp_path / "x" / "ana.jsonl", []), write_rows(tmp_path / "y" / "ana.jsonl", [])
-    with pytest.raises(UsageError, match="two files belong to annotator 'ana'"):
-        read_annotators([one, two], {}, VALID)
+    with pytest.raises(DataError, match=r"cy\.jsonl:1: expected an item's id"):
+        read_labels([tmp_path / "cy.jsonl"], {}, VALID)
+    (tmp_path / "cy.csv").write_text("item,text\na,b\n")
+    with pytest.raises(DataError, match=r"cy\.csv:1: column 'label' is missing"):
+        read_labels([tmp_path / "cy.csv"], {}, VALID)
 
 
 # --- rules and agreement --------------------------------------------------------------------------
 
 
-def test_files_that_give_few_or_no_labels_are_told(
+def test_labels_of_one_annotator_are_no_agreement(
     here: Cli, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline
 ) -> None:
     folder = built([toys(0), toys(1)])
@@ -157,21 +188,18 @@ def test_files_that_give_few_or_no_labels_are_told(
     both = {"item0": "valid", "item1": "valid"}
     files = {
         "ana": answered(rows, both),
-        "bo": answered(rows, both),
         # an item that an annotator has not come to yet is no fault
         "dee": answered(rows, {"item0": "valid"}),
         "cy": [*answered(rows, both), {"item": "other", "label": ["valid"]}],
         "eve": [],
         "admin": [{"item": "item0", "label": []}],
-        "documents": [{"id": "a", "text": "b"}, {"id": "c", "text": "d"}],
     }
     paths = {name: write_rows(tmp_path / f"{name}.jsonl", own) for name, own in files.items()}
     for names, status, told in (
-        ("ana bo dee", 0, ""),
-        ("ana cy", 3, "annotator cy: 1 of 3 rows give no label (unknown item 1)"),
-        ("ana bo eve", 3, "annotator eve: no rows"),
-        ("ana admin", 2, "admin contains no usable labels (no label 1); expected labels of two annotators or more"),
-        ("ana documents", 2, "documents contains no usable labels (no item id 2); expected labels of two"),
+        ("ana dee", 0, ""),
+        ("ana cy", 2, "cy.jsonl:3: item 'other' is not in the dataset"),
+        ("ana eve", 2, "expected labels of two annotators or more, in a file each or named in 'by', got those of ana;"),
+        ("eve admin", 2, "got those of none"),
     ):
         result = here("label", "import", folder, *(paths[name] for name in names.split()))
         assert result.returncode == status and told in result.stderr, result.stderr
@@ -186,18 +214,18 @@ def test_a_rule_settles_on_a_label_or_says_why_not(labels: str, majority: str, t
     assert settled("aa", least=3) == (None, "too few labels")
 
 
-def annotators(labels: Mapping[str, str]) -> list[Annotator]:
+def annotators(labels: Mapping[str, str]) -> dict[str, dict[Key, str]]:
     """Annotators' labels, a character an item, a space where there is none."""
-    return [
-        Annotator(name, len(own), {f"item{place}": label for place, label in enumerate(own) if label != " "})
+    return {
+        name: {Key(f"item{place}"): label for place, label in enumerate(own) if label != " "}
         for name, own in labels.items()
-    ]
+    }
 
 
 def agreement(labels: Mapping[str, str]) -> dict[str, Any]:
     """The agreement of annotators as `annotation.json` has it; each item is its own document."""
-    clusters = {f"item{place}": f"d{place}" for place in range(max(map(len, labels.values())))}
-    content: dict[str, Any] = to_json(agreement_of(annotators(labels), clusters))
+    clusters = {Key(f"item{place}"): f"d{place}" for place in range(max(map(len, labels.values())))}
+    content: dict[str, Any] = to_json(agreement_of([*annotators(labels).values()], clusters))
     return content
 
 
@@ -207,33 +235,34 @@ def test_agreement_is_as_worked_out_by_hand() -> None:
     assert (found["items"], found["agreement"]["value"]) == (10, 0.7)
     assert found["alpha"]["value"] == round(1 - 0.3 / (2 * 13 * 7 / (20 * 19)), 4)
     # ana: 7 v, bo: 6 v; by chance 0.7 * 0.6 + 0.3 * 0.4
-    assert found["cohen_kappa"]["value"] == round((0.7 - 0.54) / (1 - 0.54), 4) and "fleiss_kappa" not in found
+    assert found["kappa"]["value"] == round((0.7 - 0.54) / (1 - 0.54), 4)
     # groups that share the work agree as if they were one; three pairs of three items that have them: 3, 1, 1 and 3
     one = agreement({"a": "vvii", "b": "viii", "c": "vivi"})
     groups = agreement({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"})
-    assert one["fleiss_kappa"]["value"] == round((2 / 3 - 74 / 144) / (1 - 74 / 144), 4)
+    assert one["kappa"]["value"] == round((2 / 3 - 74 / 144) / (1 - 74 / 144), 4)
     assert one == groups and one["agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
     # an item with one label is no part of it
     assert agreement({"a": "vvvv", "b": "vvv "})["items"] == 3
-    assert agreement({"a": "v ", "b": " v"}) == {"items": 0, "agreement": None, "alpha": None}
+    assert agreement({"a": "v ", "b": " v"}) == {"items": 0, "agreement": None, "alpha": None, "kappa": None}
 
 
 def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys) -> None:
     items = [toys(place, kind="one") for place in range(4)]
-    given = annotators({"a": "xyzz", "b": "xyzw"})
     named = {"x": "one", "y": "other", "z": "0", "w": "one"}
-    for annotator in given:
-        annotator.labels = {item: named[label] for item, label in annotator.labels.items()}
+    given = {
+        name: {key: named[label] for key, label in own.items()}
+        for name, own in annotators({"a": "xyzz", "b": "xyzw"}).items()
+    }
     kept, report = annotated(toy_of_types, items, given, "majority", 2)
     assert [(item.id, item.kind) for item in kept] == [("item0", "one"), ("item1", "other")]
-    assert report["relabelled"] == 1
-    assert report["dropped"] == {"no majority": {"one": 1}, "voted 0": {"one": 1}}
-    assert {label: own["n"] for label, own in report["labels"].items()} == dict.fromkeys(
+    assert report.relabelled == 1
+    assert report.dropped == {"no majority": {"one": 1}, "voted 0": {"one": 1}}
+    assert {label: own.n for label, own in report.labels[""].items()} == dict.fromkeys(
         ("0", "no majority", "one", "other"), 1
     )
 
 
-def test_answers_hallucinations_and_their_types_have_labels_of_their_own() -> None:
+def test_answers_hallucinations_and_their_types_have_labels_of_their_own(tmp_path: Path) -> None:
     pipeline = pipeline_named("haluagent", {"language": "en"})
     wrong = [{"text": f"wrong {n}", "type": kind} for n, kind in enumerate(("EntErr", "SpaErr", "EntErr"), 1)]
     row = {"question": "Who?", "answer": "Ada.", "support": "Ada did.", "title": "T", "hallucinated": wrong}
@@ -252,19 +281,22 @@ def test_answers_hallucinations_and_their_types_have_labels_of_their_own() -> No
 
     given = [[{**each, "label": [VALID[invalid(each["item"], each["part"])]]} for each in rows] for _ in range(3)]
     given[0][0]["label"] = ["invalid" if given[0][0]["label"] == ["valid"] else "valid"]
-    shown = {f"{each['item']}#{each['part']}": fingerprint(each["text"]) for each in rows}
-    people = [read_labels(name, own, shown, VALID) for name, own in zip("abc", given, strict=True)]
+    shown = {key: fingerprint(text) for item in items for key, text in shown_texts(pipeline, item).items()}
+    assert {(each["item"], each["part"]) for each in rows} == shown.keys()
+    people = read_labels(
+        [write_rows(tmp_path / f"{name}.jsonl", own) for name, own in zip("abc", given, strict=True)], shown, VALID
+    )
     kept, report = annotated(pipeline, items, people, "majority", 2)
     assert {item.id: [each["text"] for each in item.row["hallucinated"]] for item in kept} == {
         "i1": ["wrong 1", "wrong 3"], "i2": ["wrong 2"],
         "i4": ["wrong 1", "wrong 2", "wrong 3"], "i5": ["wrong 1", "wrong 2", "wrong 3"],
     }  # fmt: skip
     assert {item.id: item.kind for item in kept}["i2"] == "SpaErr"
-    assert report["dropped"] == {"answer voted invalid": {"EntErr": 1}, "label voted invalid": {"EntErr": 1}}
-    assert {kind: own["valid"]["n"] for kind, own in report["labels"].items()} == {
+    assert report.dropped == {"answer voted invalid": {"EntErr": 1}, "label voted invalid": {"EntErr": 1}}
+    assert {kind: own["valid"].n for kind, own in report.labels.items()} == {
         "answer": 5, "hallucination": 16, "label": 14,
     }  # fmt: skip
-    assert {kind: own["items"] for kind, own in report["agreement"].items()} == {
+    assert {kind: own.items for kind, own in report.agreement.items()} == {
         "answer": 6, "hallucination": 18, "label": 18,
     }  # fmt: skip
-    assert report["agreement"]["label"]["fleiss_kappa"].value == 1.0
+    assert report.agreement["label"].kappa and report.agreement["label"].kappa.value == 1.0

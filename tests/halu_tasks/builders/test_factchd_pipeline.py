@@ -290,10 +290,10 @@ def test_most_of_the_votes_have_to_be_for_the_label(votes: list[str], failed: li
 def test_the_key_tells_the_labels_of_a_query_apart_and_the_annotator_sees_what_decides() -> None:
     one, other = drafts(WALK, Scripted(WALKED))
     assert PIPELINE.key(one) != PIPELINE.key(other)
-    shown = PIPELINE.shown(one)
+    shown = PIPELINE.parts(one)[""]
     assert list(shown) == ["evidence", "query", "response", "label", "explanation"]
     assert shown["evidence"] == WALK.text
-    assert PIPELINE.annotated(one, "valid") == one and PIPELINE.annotated(one, "invalid") is None
+    assert PIPELINE.annotated(one, {"": "valid"}) == one and PIPELINE.annotated(one, {"": "invalid"}) is None
 
 
 def test_domains_are_the_documents_or_the_option() -> None:

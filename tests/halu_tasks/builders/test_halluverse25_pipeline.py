@@ -254,10 +254,10 @@ def test_the_examples_in_the_prompts_are_edits_of_their_type(language: str, kind
 def test_the_annotators_label_is_the_type_and_zero_drops() -> None:
     of = pipeline(types=("entity",))
     (item, *_) = drafts_of(of)
-    assert of.annotated(item, "0") is None and of.annotated(item, "entity") == item
-    changed = of.annotated(item, "relation")
+    assert of.annotated(item, {"": "0"}) is None and of.annotated(item, {"": "entity"}) == item
+    changed = of.annotated(item, {"": "relation"})
     assert changed and changed.kind == dict(of.lines(changed))["en_final_data.csv"]["final_label"] == "relation"
     assert item.row["final_label"] == "entity"
     original, edited = item.row["orig_sentence"], item.row["edited_sentence"]
-    assert of.shown(item) == {"original": original, "edited": edited} and of.key(item) == original
+    assert of.parts(item)[""] == {"original": original, "edited": edited} and of.key(item) == original
     assert list(of.pairs(item)) == [(original, edited, {})]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
-from halu_tasks.builders.quality import duplicate_filter
+from halu_tasks.builders.duplicates import duplicate_filter
 from halu_tasks.core.errors import UsageError
 
 WORDS = st.sampled_from(

@@ -12,7 +12,7 @@ from cases import CASES
 from common import Cli, Patch
 
 from halu_tasks.builders.pipeline import Draft, Pipeline
-from halu_tasks.builders.quality import distribution, measure_quality
+from halu_tasks.builders.quality import Distribution, measure_quality
 
 Toys = Callable[..., Draft]
 NOUNS = ["river", "tower", "garden", "letter", "bridge", "school", "engine", "island", "market", "temple"]
@@ -128,8 +128,7 @@ def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
 def test_evenness_is_relative_entropy(
     counts: dict[str, int], field: str, evenness: float | None, largest: float, verdict: str | None
 ) -> None:
-    found = distribution(counts, field)
-    assert found == {"counts": counts, "evenness": evenness, "largest": largest, "verdict": verdict}
+    assert Distribution.of(counts, field) == (counts, evenness, largest, verdict)
 
 
 # --- the command ----------------------------------------------------------------------------------

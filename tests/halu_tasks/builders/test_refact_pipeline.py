@@ -421,7 +421,8 @@ def test_what_annotators_and_leak_checks_see() -> None:
     for item in items:
         (pair,) = pipeline.pairs(item)
         assert pair == (ANSWER, item.row["confabulated_answer"], {"question": QUESTION})
-        assert pipeline.shown(item) == {
+        assert pipeline.parts(item)[""] == {
             "question": QUESTION, "original answer": ANSWER, "transformed answer": item.row["error_spans"]
         }  # fmt: skip
-        assert pipeline.annotated(item, "valid") == item and pipeline.annotated(item, "invalid") is None
+        assert pipeline.annotated(item, {"": "valid"}) == item
+        assert pipeline.annotated(item, {"": "invalid"}) is pipeline.annotated(item, {"": None}) is None
