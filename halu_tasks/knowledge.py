@@ -77,6 +77,15 @@ def named_files(named: Path) -> dict[str, Path]:
     return {path.relative_to(named).as_posix(): path for path in files}
 
 
+def hash_of_files(files: Mapping[str, Path]) -> str:
+    """Return a sha256 of the names and contents of files, which does not depend on where they are.
+
+    Raises:
+        DataError: A file cannot be read.
+    """
+    return stable_hash(json.dumps([[name, sha256_of(file)] for name, file in files.items()]))
+
+
 def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
     """Read the passages of files, in order, each with a unique id.
 
@@ -198,7 +207,7 @@ def open_knowledge(path: str | Path) -> Knowledge:
 
     named = Path(path).expanduser()
     files = named_files(named)
-    sha256 = stable_hash(json.dumps([[name, sha256_of(file)] for name, file in files.items()]))
+    sha256 = hash_of_files(files)
     key = short_hash(_VERSION, bm25s.__version__, unicodedata.unidata_version, sha256)
     folder = cache_folder() / "knowledge" / key
     with file_errors(f"{named}: cannot store the index in {folder}", OTHER_CACHE):

@@ -41,24 +41,25 @@ class JudgedAttempts:
     """Attempts by a judge's labels, each of which is good, bad, partial or neutral; the last one is no attempt.
 
     Attributes:
-        good: The measurement of replies with a good label.
-        bad: That of replies with a bad one.
+        good: The measurement of replies with a good label: 0 or 1, or the share of their claims that have one.
+        bad: That of replies with a bad one, likewise.
     """
 
     good: str = "good"
     bad: str = "bad"
 
     def right(self, columns: Columns) -> Column:
-        """Return 1 for each reply with a good label, otherwise 0; NaN if the judge failed."""
+        """Return 1 for each reply with a good label, otherwise 0, or its share; NaN if the judge failed."""
         return np.asarray(columns[self.good])
 
     def wrong(self, columns: Columns) -> Column:
-        """Return 1 for each reply with a bad label, otherwise 0; NaN if the judge failed."""
+        """Return 1 for each reply with a bad label, otherwise 0, or its share; NaN if the judge failed."""
         return np.asarray(columns[self.bad])
 
     def attempted(self, columns: Columns) -> Column:
         """Return 1 for each reply with a label that is not neutral, otherwise 0; NaN if the judge failed."""
-        return np.asarray(columns[self.good] + columns[self.bad] + np.nan_to_num(columns["partial"]))
+        judged = columns[self.good] + columns[self.bad] + np.nan_to_num(columns["partial"])
+        return np.where(np.isnan(judged), np.nan, judged > 0)
 
 
 Attempts = LabelAttempts | JudgedAttempts
@@ -106,7 +107,9 @@ def attempt_metrics(of: Attempts, requires_option: str | None = None) -> tuple[M
 def costing(metric: Metric, penalty: float) -> Metric:
     """Return a metric of points, in which a wrong answer costs `penalty`; any other metric is returned as it is."""
     terms = metric.terms
-    return _with_points(metric, replace(terms, penalty=penalty)) if isinstance(terms, NetPoints) else metric
+    if not isinstance(terms, NetPoints) or terms.penalty == penalty:
+        return metric
+    return _with_points(metric, replace(terms, penalty=penalty))
 
 
 def _with_points(metric: Metric, points: NetPoints) -> Metric:

@@ -6,9 +6,9 @@ be mistaken for an instruction or a verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
@@ -16,11 +16,16 @@ from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 
+if TYPE_CHECKING:
+    from halu_tasks.knowledge import Snippet
+
 CONFLICT, CONSISTENT = "conflict", "consistent"
 Sense = Literal["good", "bad", "partial", "neutral"]
 """What a label says of a reply: that it is right, wrong, right in part, or neither, as when it does not answer."""
-REPLY, TARGET = "reply", "target"
+REPLY, TARGET, CLAIM, PASSAGES = "reply", "target", "claim", "passages"
 """The placeholders, besides fields, of a judge's prompt in a task file."""
+NOTHING_FOUND = "(nothing was found)"
+"""What is shown in place of passages if none was found."""
 FAILED = "failed"
 """The label of a question on which the judge gave no verdict."""
 JUDGE_FAILED = "judge_failed"
@@ -64,7 +69,8 @@ class JudgeSpec:
     Attributes:
         prompt: The text of a question, with placeholders.
         questions: Returns the questions about an item's reply, of which so many characters are shown; none if there is
-            nothing to judge.
+            nothing to judge. If the judge lists the claims first, those about the sentences, which stand for claims
+            that are not known yet.
         read: Reads the judge's reply as one of a few labels.
         unjudged: The figure to look at if no judge is used.
         coverage: The metric of how much of a reply the questions cover, if a reply can avoid questions; a revision that
@@ -74,6 +80,8 @@ class JudgeSpec:
             that are found without a judge.
         measurements: Further measurements of a reply with one verdict, and the value of each by the verdict's label.
         precision: The share of the reported hallucinations that the paper takes to be real, if it says one.
+        claims: How the claims of a reply are found if they are not known from the reply alone; None if they are, or if
+            there is one question about a reply. The labels are then of claims, and recorded verdicts may be on any.
     """
 
     prompt: str
@@ -85,6 +93,7 @@ class JudgeSpec:
     measurement: str = ""
     measurements: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     precision: float | None = None
+    claims: ClaimSpec | None = None
 
     def text(self, question: Question) -> str:
         """Return the text of a question."""
@@ -97,16 +106,37 @@ class JudgeSpec:
 
     def is_said_by(self, columns: Collection[str]) -> bool:
         """Return whether a metric that reads these columns is what a judge says."""
-        return not {self.measurement, *self.measurements}.isdisjoint(columns)
+        shares = ("good", "bad") if self.claims else ()
+        return not {self.measurement, *self.measurements, *shares}.isdisjoint(columns)
 
     @property
     def has_neutral(self) -> bool:
         """Whether a label says that a reply is neither right nor wrong, without which none fits one that declines."""
-        return "neutral" in self.labels.values()
+        return self.claims is None and "neutral" in self.labels.values()
 
     def __deepcopy__(self, memo: object) -> JudgeSpec:
         """Return itself: lm-eval copies task files, and a copy of the reader would differ from it."""
         return self
+
+
+@dataclass(frozen=True)
+class ClaimSpec:
+    """How a judge finds the claims of a reply, each of which it is then asked about.
+
+    Attributes:
+        listing: What it is asked first; `claims_of` reads the claims from the verdict.
+        question: Returns the question about a claim of the reply to an item, with the passages found for it.
+        looks_up: Whether passages are looked up for each claim.
+    """
+
+    listing: JudgeSpec
+    question: Callable[[Item, str, Sequence[Snippet]], Question]
+    looks_up: bool
+
+
+def claims_of(listed: Verdict) -> list[str]:
+    """Return the claims that a judge listed, in order."""
+    return [claim for claim in listed.reason.split("\n") if claim]
 
 
 def verdict_schema(reader: VerdictReader) -> dict[str, Any]:
@@ -149,3 +179,11 @@ def fence(text: str) -> str:
     while (mark := "=====" + short_hash(f"{salt}{text}")) in text:
         salt += 1
     return f"{mark}\n{text}\n{mark}"
+
+
+def shown_passages(passages: Sequence[Snippet]) -> str:
+    """Return passages as a model is shown them, numbered and with their titles, between fences."""
+    if not passages:
+        return NOTHING_FOUND
+    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(passages, 1))
+    return fence("\n\n".join(part.strip() for part in parts))

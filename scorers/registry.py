@@ -57,6 +57,7 @@ SCORERS = {
     "hallucination_rate": "benchmarks.labels:hallucination_rate_scorer",
     "iou": "benchmarks.strings:iou_scorer",
     "judged": "benchmarks.judged:judged_scorer",
+    "judged_claims": "benchmarks.judged:judged_claims_scorer",
     "mushroom": "benchmarks.spans:mushroom_scorer",
     "psiloqa": "benchmarks.spans:psiloqa_scorer",
     "verdict": "benchmarks.labels:verdict_scorer",

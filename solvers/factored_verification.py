@@ -7,7 +7,6 @@ by feedback on all of it. Their draft is the reply to the task itself; it is rec
 """
 
 import logging
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -24,14 +23,15 @@ from halu_tasks.scorers.benchmarks.judged import cited_sentences, summary_of
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
 from halu_tasks.scorers.citations import Cited
 from halu_tasks.scorers.gold import Paper, SummaryGold
-from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.judge import fence, shown_passages
 from halu_tasks.scorers.methods import combined
+from halu_tasks.scorers.reading.claim_lists import listed_claims
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.statistics.calibration import probability_of
 from halu_tasks.solvers import asking
-from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
+from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of
 from halu_tasks.text.sentences import sentences
 
 logger = logging.getLogger(__name__)
@@ -41,17 +41,6 @@ METHOD = "factored_verification"
 _PROBE = "Reply with the single word: Yes"
 # the maximum number of tokens of a check or a critique
 _LENGTH = 1024
-_CUE = re.compile(
-    r"(?im)^\W{0,4}(?:(?:the|here are (?:all )?the|all|key|main|extracted) )?claims\b[^:\n]{0,60}:[\s*_]*"
-)
-_LIST_MARK = re.compile(r"^\s*(?:[-+•·–—*]|\(?\d{1,3}[.):]|claim\s?\d{1,3}\s?[:.)-])\s+", re.IGNORECASE)
-_NONE = re.compile(
-    r"\W*(?:none|n/a|(?:there (?:are|is) )?no (?:factual |verifiable |checkable )?claims?\b.{0,80})\W*",
-    re.IGNORECASE | re.DOTALL,
-)
-_SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
-_LEFT_EDGE, _RIGHT_EDGE = _SPACES + '*_"“', _SPACES + '*_"”'
-_AFTER_QUESTION = _RIGHT_EDGE + "'’)]"
 
 
 @dataclass
@@ -137,7 +126,7 @@ class FactoredVerifier:
             passages = await self._library.search(claim)
             if not passages:
                 return None
-            source = shown(passages)
+            source = shown_passages(passages)
         else:
             source = fence(source)
         fields = {"claim": fence(claim), "source": source}
@@ -321,46 +310,3 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         return asking.conclude(state, final, record)
 
     return solve
-
-
-# --- the list of claims ----------------------------------------------------------------------
-
-
-def listed_claims(reply: str) -> tuple[list[str], int, str]:
-    """Read the claims that a reply lists (A.1.1), in time linear in its length.
-
-    Returns:
-        The claims, in order; the number of questions in the list; and why there are no claims, empty if there are some.
-    """
-    reply = ReplyText(reply)
-    if reply.missing:
-        return [], 0, reply.missing.reason
-    text = reply.text.strip()
-    if cue := _CUE.search(text):
-        text = text[cue.end() :]
-    if not text.strip() or _NONE.fullmatch(text[:200]):
-        return [], 0, "no claims"
-    entries = [claim.lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE) for claim in _entries(text)]
-    listed = list({claim.casefold(): claim for claim in reversed(entries) if re.search(r"\w", claim)}.values())[::-1]
-    claims = [claim for claim in listed if not claim.rstrip(_AFTER_QUESTION).endswith(("?", "？", "؟"))]
-    reason = "" if claims else "questions only" if listed else "no claims"
-    return claims, len(listed) - len(claims), reason
-
-
-def _entries(text: str) -> list[str]:
-    """Return the entries of the list in a text, or all lines but headings if it has no list marks."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    is_marked = [bool(_LIST_MARK.match(line)) for line in lines]
-    if not any(is_marked):
-        return [line for line in lines if not line.rstrip(" *_").endswith(":")] or lines
-    if len(lines) == 1:
-        # Some replies take the prompt's "a list separated by -" literally and write it on one line.
-        return re.split(r"(?:^|(?<=[.!?;])) *[-–—] +", lines[0].strip())[1:] or [_LIST_MARK.sub("", lines[0])]
-    entries: list[list[str]] = []
-    for line, starts_entry in zip(lines, is_marked, strict=True):
-        if starts_entry:
-            entries.append([_LIST_MARK.sub("", line, count=1)])
-        elif entries and line[:1].isspace():
-            # An indented line continues an entry; a line that is not indented is a remark.
-            entries[-1].append(line.strip())
-    return [" ".join(lines) for lines in entries]

@@ -31,14 +31,12 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import fill
 from halu_tasks.core.settings import Count
 from halu_tasks.knowledge import Knowledge, Snippet, named_files, open_knowledge
-from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.judge import shown_passages
 from halu_tasks.solvers import asking
 from halu_tasks.tasks import Task
 
 GOLD = "gold"
 """The value of `knowledge` for each item's own evidence."""
-NOTHING = "(nothing was found)"
-"""What is shown in place of passages if none was found."""
 MOST_ROUNDS = 10
 """The maximum number of rounds of tool calls for one reply; after that, the model must answer."""
 # the evidence of FactCHD's rows that have none
@@ -46,14 +44,6 @@ _NO_EVIDENCE = ("", "none")
 
 Lookup = tuple[str, str | None]
 """The name of a tool with the arguments of a call, and the result; None if the call failed."""
-
-
-def shown(findings: Sequence[Snippet]) -> str:
-    """Format passages for a model, numbered and with their titles, between fences."""
-    if not findings:
-        return NOTHING
-    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(findings, 1))
-    return fence("\n\n".join(part.strip() for part in parts))
 
 
 def evidence_of(subject: Mapping[str, str], item: object, task: object) -> str:
@@ -95,7 +85,7 @@ def informed_questions(task: Task, knowledge: str, top: int, prompts: str | None
             findings = library.search(_query(subject, item.prompt), top)
         else:
             findings = _as_finding(evidence_of(subject, item.id, task.name))
-        fields = {"passages": shown(findings), "question": item.prompt}
+        fields = {"passages": shown_passages(findings), "question": item.prompt}
         return fill(_passages_prompt(findings, prompts), fields)
 
     return question
@@ -168,7 +158,7 @@ class Seeker:
         else:
             findings = await self._passages(state)
             prompt = _passages_prompt(findings, self._prompts)
-            messages = with_question(state.messages, prompt, {"passages": shown(findings)})
+            messages = with_question(state.messages, prompt, {"passages": shown_passages(findings)})
             output = await asking.ask(messages, role, cache=self._cache, **config)
         counts = {"passages": len(findings), "no_passage": not findings, **counts}
         steps: dict[str, Any] = {"found": [{"id": finding.id, "title": finding.title} for finding in findings]}

@@ -18,12 +18,12 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.judge import fence, shown_passages
 from halu_tasks.scorers.reading.confidence import stated_confidence
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.solvers import asking
-from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
+from halu_tasks.solvers.knowledge import InformedReply, Seeker, with_question
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
 """The model roles of Truth-Triangulator."""
@@ -116,7 +116,7 @@ def truth_triangulator(
         sought, _, findings, record = informed
         answers = {SEEKER: _answer(sought), GUARDIAN: _answer(replies[1])}
         fields = {role: fence(text) if text else SILENT for role, text in answers.items()}
-        messages = with_question(state.messages, weighing, {**fields, "passages": shown(findings)})
+        messages = with_question(state.messages, weighing, {**fields, "passages": shown_passages(findings)})
         output = await asking.ask(messages, MANAGER, cache=cache, **asking.decoding_for(state, MANAGER))
         unread = sum(not text for text in answers.values())
         record = replace(

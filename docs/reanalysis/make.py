@@ -23,16 +23,18 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
 from jinja2 import Environment, StrictUndefined
 
+from halu_tasks.benchmarks.factscore import labelled_replies
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.results.published import Published, published
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, estimates, mean, mean_of, micro
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, estimates, mean, mean_of
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.agreement import cohen_kappa
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, difference, holm, rank_ranges
@@ -263,63 +265,55 @@ def halluqa(data: Path) -> Facts:
 # --- FActScore --------------------------------------------------------------------------------------------
 
 DEFINITIONS = {
-    "published definition": mean("share", "share"),
-    "irrelevant facts left out": mean("of_relevant", "of_relevant"),
-    "all facts pooled": micro("pooled", "supported", "facts"),
-    "no answer counts 0": mean("or_0", "or_0"),
+    "published definition": ("paper", "acc_attempted"),
+    "irrelevant facts left out": ("strict", "acc_attempted"),
+    "all facts pooled": ("paper", "acc_claims"),
+    "no answer counts 0": ("paper", "acc"),
+    "net": ("strict", "net"),
 }
+"""The mode and the metric of the task `factscore` that each definition is."""
 
 
-def biography(row: Mapping[str, Any]) -> dict[str, float]:
-    """Measure a biography by people's labels of its facts: S supported, NS not supported, IR irrelevant.
-
-    A sentence that is irrelevant as a whole has no labelled facts; those that the model found in it are irrelevant.
-    """
-    labels = Counter[str]()
-    for sentence in row["annotations"] or []:
-        if (facts := sentence.get("human-atomic-facts")) is not None:
-            labels.update(fact["label"] for fact in facts)
-        elif not sentence["is-relevant"]:
-            labels["IR"] += len(sentence.get("model-atomic-facts") or [])
-    measured = {"supported": float(labels["S"]), "facts": float(labels.total()), "or_0": 0.0}
-    if labels:
-        measured |= dict.fromkeys(("share", "or_0"), labels["S"] / labels.total())
-    if relevant := labels["S"] + labels["NS"]:
-        measured["of_relevant"] = labels["S"] / relevant
-    return measured
+def biographies(data: Path, system: str, scoring: str) -> ScoredFile:
+    """Score a system's biographies by people's labels of their facts."""
+    folder = data / "factscore"
+    with TemporaryDirectory() as made:
+        labelled = Path(made, f"{system}.jsonl")
+        rows = labelled_replies(folder / labelled.name)
+        labelled.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        options = Options(data=str(folder), scoring=scoring, verdicts=str(labelled))
+        return score_file("factscore", options, [str(labelled)], keep=True)
 
 
 def factscore(data: Path) -> Facts:
     """Compare FActScore's figures of people's labels of three systems."""
-    printed: Mapping[str, float] = PUBLISHED["factscore"]
-    rows: dict[str, list[dict[str, Any]]] = {}
-    for system in printed:
-        lines = (data / "factscore" / f"{system}.jsonl").read_text(encoding="utf-8").splitlines()
-        rows[system] = [json.loads(line) for line in lines]
-    runs = {system: [scored(row["topic"], biography(row)) for row in own] for system, own in rows.items()}
-    written = {system: {s.id: s for s in own if "share" in s.facts} for system, own in runs.items()}
-    share, of_relevant, pooled, _ = DEFINITIONS.values()
+    printed = {f.model: f"{100 * f.value:.1f}" for f in published() if f.source.startswith("FActScore")}
+    found = {(system, mode): biographies(data, system, mode) for system in printed for mode in ("paper", "strict")}
+    runs = {system: found[system, "paper"].scores for system in printed}
+    written = {system: {s.id: s for s in own if s.facts["claims"]} for system, own in runs.items()}
+    task = found["ChatGPT", "paper"].evaluation.task
+    metrics = {metric.name: metric for metric in task.scoring["paper"].metrics}
+    share, pooled = metrics["acc_attempted"], metrics["acc_claims"]
     ranking = Ranking(share, runs)
-    gain = {s: figure_of(of_relevant, own).value - ranking.figures[s].value for s, own in runs.items()}
+    of_relevant = {system: found[system, "strict"].estimates["acc_attempted"].value for system in printed}
+    gain = {system: value - ranking.figures[system].value for system, value in of_relevant.items()}
     pairs = []
     for one, other in ranking.differences:
         both = [id_ for id_ in written[one] if id_ in written[other]]
-        found = difference_of(share, *([written[system][id_] for id_ in both] for system in (one, other)))
+        difference_ = difference_of(share, *([written[system][id_] for id_ in both] for system in (one, other)))
         over_all = shown(ranking.differences[one, other])
-        pairs.append([f"{one} − {other}", over_all, shown(found), f"{100 * (found.stderr or 0):.2f}", len(both)])
+        deviation = f"{100 * (difference_.stderr or 0):.2f}"
+        pairs.append([f"{one} − {other}", over_all, shown(difference_), deviation, len(both)])
     # each fact as a reply of its own
     facts = [
-        scored(f"{id_}/{number}", {"supported": float(number < own.facts["supported"])})
+        scored(f"{id_}/{number}", {"supported": float(number < own.facts["good_claims"])})
         for id_, own in written["ChatGPT"].items()
-        for number in range(int(own.facts["facts"]))
+        for number in range(int(own.facts["claims"]))
     ]
     independent = figure_of(mean("supported", "supported"), facts)
-    irrelevant = {
-        system: sum(sentence.get("human-atomic-facts") is None for row in own for sentence in row["annotations"] or [])
-        for system, own in rows.items()
-    }
+    whole = {system: irrelevant_sentences(data / "factscore" / f"{system}.jsonl") for system in printed}
     ours = {system: f"{100 * figure.value:.2f}" for system, figure in ranking.figures.items()}
-    errata = [(s, p, ours[s]) for s, p in printed.items() if f"{100 * ranking.figures[s].value:.1f}" != f"{p:.1f}"]
+    errata = [(s, p, ours[s]) for s, p in printed.items() if f"{100 * ranking.figures[s].value:.1f}" != p]
     return {
         "compared": f"{len(printed)} systems",
         "as_printed": f"{len(printed) - len(errata)} of {len(printed)}",
@@ -333,8 +327,8 @@ def factscore(data: Path) -> Facts:
                     shown(ranking.figures[system]),
                     ranking.ranks[system],
                     shown(ranking.next(system)),
-                    f"{len(written[system])} of {len(rows[system])}",
-                    f"{sum(own.facts['facts'] for own in written[system].values()):,.0f}",
+                    f"{len(written[system])} of {len(runs[system])}",
+                    f"{sum(own.facts['claims'] for own in runs[system]):,.0f}",
                 ]
                 for system in ranking.names
             ],
@@ -344,16 +338,27 @@ def factscore(data: Path) -> Facts:
         "pairs": table(["pair", "over all", "both wrote", "standard error", "biographies"], pairs),
         "definitions": table(
             ["system", *DEFINITIONS],
-            [[s, *(shown(figure_of(metric, runs[s])) for metric in DEFINITIONS.values())] for s in ranking.names],
+            [
+                [s, *(shown(found[s, mode].estimates[name]) for mode, name in DEFINITIONS.values())]
+                for s in ranking.names
+            ],
         ),
         "least": f"{100 * gain['InstructGPT']:.1f}",
         "most": f"{100 * gain['PerplexityAI']:.1f}",
-        "none_left": sum("of_relevant" not in own.facts for own in written["PerplexityAI"].values()),
+        "none_left": sum(
+            s.facts["claims"] > s.facts["relevant_claims"] == 0 for s in found["PerplexityAI", "strict"].scores
+        ),
         "independent": shown(independent),
         "narrow": f"{width(figure_of(pooled, runs['ChatGPT'])) / width(independent):.1f}",
         "errata": errata,
-        "irrelevant": ", ".join(f"{number} of {system}" for system, number in irrelevant.items()),
+        "irrelevant": ", ".join(f"{number} of {system}" for system, number in whole.items()),
     }
+
+
+def irrelevant_sentences(path: Path) -> int:
+    """Count the sentences that people mark irrelevant as a whole."""
+    rows = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    return sum(sentence["human-atomic-facts"] is None for row in rows for sentence in row["annotations"] or [])
 
 
 # --- TruthfulQA-multi -------------------------------------------------------------------------------------

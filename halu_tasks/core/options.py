@@ -228,6 +228,11 @@ class ScoringOptions:
             "the most characters of a reply that the judge is shown; of a longer one, it sees the beginning and the end"
         ),
     ] = 8_000
+    judge_knowledge: Annotated[
+        str | None,
+        "PATH",
+        Help("factscore and other judges that look claims up: the file or folder of passages that is searched"),
+    ] = None
     judge_without_schema: Annotated[
         bool, Help("ask the judge without a JSON schema, for servers that do not refuse one but follow it badly")
     ] = False

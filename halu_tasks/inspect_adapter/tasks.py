@@ -37,7 +37,7 @@ from halu_tasks.judging.reaching import (
 )
 from halu_tasks.replies import embedded
 from halu_tasks.replies.reference import check_reference
-from halu_tasks.replies.scoring import prepare_judge
+from halu_tasks.replies.scoring import check_knowledge, prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, SampleMetadata, chat_messages, generate_or_refuse
 from halu_tasks.tasks import Evaluation, TaskReference, build, registry, task_named
 from halu_tasks.tasks import Task as BenchmarkTask
@@ -193,7 +193,9 @@ def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], ver
     # an error of one line is only possible while the task is created
     for evaluation in (evaluation for evaluation in members if evaluation.task.judged):
         check_reference(evaluation)
-        if "grader" not in roles:
+        if "grader" in roles:
+            check_knowledge(evaluation)
+        else:
             prepare_judge(evaluation)
     reading = [evaluation for evaluation in members if evaluation.reader]
     if reading and "reader" not in roles:

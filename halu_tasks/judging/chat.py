@@ -133,7 +133,7 @@ def _stated_error(body: Any) -> str:
 
 
 def _output(content: bytes) -> Answered | ModelOutput:
-    """Return the text and the usage of a plain answer; Inspect reads any other, such as one with reasoning.
+    """Return the text and the usage of a plain answer; Inspect reads any other, such as one with reasoning or cut off.
 
     Raises:
         ChatError: It is no answer.
@@ -158,7 +158,7 @@ def _output(content: bytes) -> Answered | ModelOutput:
         usage = completion["usage"]
         parts = {name for name, value in message.items() if value}
         details = usage.get("prompt_tokens_details") or {}
-        is_plain = parts <= {"role", "content"} and choice.get("finish_reason") in (None, "stop", "length")
+        is_plain = parts <= {"role", "content"} and choice.get("finish_reason") in (None, "stop")
         if is_plain and "<" not in message["content"] and not any(details.values()):
             counts = ModelUsage(input_tokens=usage["prompt_tokens"], output_tokens=usage["completion_tokens"])
             return Answered(message["content"], counts)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import anyio
+from anyio import to_thread
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema, get_model
 from inspect_ai.util import JSONSchema
 
@@ -38,7 +39,8 @@ from halu_tasks.judging.reaching import (
     status_of,
 )
 from halu_tasks.judging.stores import VerdictStore, dollars, open_budget
-from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, Verdict, verdict_schema
+from halu_tasks.knowledge import open_knowledge
+from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, Verdict, claims_of, verdict_schema
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -58,6 +60,8 @@ SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
 """The settings of a judge, unless its model or the options have others."""
+LIST_TOKENS = 4096
+"""The most tokens of a list of claims, which is longer than a verdict, unless the options have a number."""
 # providers whose clients try again by themselves, which cannot be turned off
 _TRY_AGAIN = ("azureai", "bedrock", "grok", "sagemaker")
 
@@ -79,6 +83,7 @@ class Judge:
         JudgeError: The model that the options name does not exist, or its client is not installed.
         UsageError: The model's price is not known although its cost is limited.
         BudgetError: The file of the costs cannot be opened.
+        DataError: The passages that it is to be shown cannot be read.
     """
 
     def __init__(self, model: Model | None, judging: JudgeSpec, options: Options, costs: Path | None = None) -> None:
@@ -98,6 +103,9 @@ class Judge:
         self.max_failures = options.judge_max_failures
         self.server: ChatServer | None = None
         self._judging = judging
+        looks_up = judging.claims is not None and judging.claims.looks_up
+        knowledge = options.judge_knowledge if looks_up else None
+        self._knowledge = open_knowledge(knowledge) if knowledge else None
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
         # the questions in flight, by key
@@ -106,6 +114,7 @@ class Judge:
         self._answers = 0
         # each attempt is made, and paid for, here
         self._call = GenerateConfig(max_retries=0)
+        self._list_call = self._call.merge(GenerateConfig(max_tokens=options.judge_max_tokens or LIST_TOKENS))
         schema = JSONSchema.model_validate(verdict_schema(judging.read))
         asked_for = ResponseSchema(
             name="verdict", description="The reason, then the verdict", json_schema=schema, strict=True
@@ -124,9 +133,10 @@ class Judge:
         """Judge one reply.
 
         Returns:
-            A verdict for each question about the reply, `failed` if there is none.
+            A verdict for each question about the reply, `failed` if there is none. If it lists the claims first, a
+            verdict for each claim, or one that is `failed` if there is no list.
         """
-        return await self._verdicts(self._judging.questions(item, reply, self._longest))
+        return await self._verdicts(item, self._first_questions(item, reply))
 
     async def of_replies(self, replies: Sequence[tuple[Item, str]], each: Callable[[], object]) -> list[list[Verdict]]:
         """Judge many replies concurrently.
@@ -141,7 +151,7 @@ class Judge:
         Raises:
             JudgeError: As in `Failures`, or the judge does not answer although something is left to ask.
         """
-        by_reply = [self._judging.questions(item, reply, self._longest) for item, reply in replies]
+        by_reply = [self._first_questions(item, reply) for item, reply in replies]
         if self._place not in _reached and self._left(by_reply):
             await self.reach()
         failures, waiting = Failures(len(replies)), iter(enumerate(by_reply))
@@ -149,7 +159,7 @@ class Judge:
 
         async def judge_next() -> None:
             for place, questions in waiting:
-                found[place] = await self._verdicts(questions)
+                found[place] = await self._verdicts(replies[place][0], questions)
                 failures.count(found[place], self)
                 each()
 
@@ -158,34 +168,56 @@ class Judge:
             await gather(*(judge_next() for _ in range(min(CONNECTIONS, len(by_reply)))))
             return [found[place] for place in range(len(by_reply))]
         except BudgetError as error:
-            left, total = self._left(by_reply), sum(map(len, by_reply))
+            left, total, what = self._left(by_reply), sum(map(len, by_reply)), "questions"
             cost = self._mean_cost() * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
+            if self._judging.claims:  # how many claims the others have is not known
+                left, total, what, price = len(by_reply) - len(found), len(by_reply), "replies", ""
             raise BudgetError(
-                f"{error}; {left:,} of {total:,} questions are left for judge {self.name}{price}; verdicts are cached, "
+                f"{error}; {left:,} of {total:,} {what} are left for judge {self.name}{price}; verdicts are cached, "
                 "so the same command with a higher amount asks only these"
             ) from None
 
+    @property
+    def _first(self) -> JudgeSpec:
+        """What is asked first about a reply."""
+        return self._judging.claims.listing if self._judging.claims else self._judging
+
+    def _first_questions(self, item: Item, reply: str) -> list[Question]:
+        return self._first.questions(item, reply, self._longest)
+
     def _left(self, by_reply: Sequence[Sequence[Question]]) -> int:
-        """Return how many different questions have no verdict yet."""
-        keys = {self._key(self._judging.text(question)) for questions in by_reply for question in questions}
-        return sum(self._cached(key) is None for key in keys)
+        """Return how many different questions have no verdict yet, of those that are asked first."""
+        keys = {self._key(self._first.text(question)) for questions in by_reply for question in questions}
+        return sum(self._cached(key, self._first) is None for key in keys)
 
     def _mean_cost(self) -> float:
         """Return what questions have cost so far, failed attempts included, for each answer; 0 before the first."""
         return self.budget.spent / self._answers if self.budget and self._answers else 0.0
 
-    async def _verdicts(self, questions: Sequence[Question]) -> list[Verdict]:
-        return await gather(*map(self._verdict, questions))
+    async def _verdicts(self, item: Item, first: Sequence[Question]) -> list[Verdict]:
+        """Return the verdicts on a reply, given the questions that are asked first."""
+        verdicts = await gather(*(self._verdict(question, self._first) for question in first))
+        if self._judging.claims is None or not verdicts or verdicts[0].label == FAILED:
+            return verdicts
+        (listed,) = verdicts
+        return await gather(*(self._of_claim(item, claim, listed.left_out) for claim in claims_of(listed)))
 
-    async def _verdict(self, question: Question) -> Verdict:
+    async def _of_claim(self, item: Item, claim: str, left_out: int) -> Verdict:
+        """Return the verdict on a claim, with passages on it if there are any to look up."""
+        assert self._judging.claims
+        passages = await to_thread.run_sync(self._knowledge.search, claim) if self._knowledge else ()
+        question = self._judging.claims.question(item, claim, passages)
+        return await self._verdict(question._replace(left_out=left_out), self._judging)
+
+    async def _verdict(self, question: Question, judging: JudgeSpec) -> Verdict:
         """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
-        text = self._judging.text(question)
+        text = judging.text(question)
         key = self._key(text)
-        verdict = self._cached(key)
+        verdict = self._cached(key, judging)
         if verdict is None:
             async with self._asked.setdefault(key, anyio.Lock()):
-                verdict = self._cached(key) or self._failures.get(key) or await self._ask(text)
+                verdict = self._cached(key, judging) or self._failures.get(key) or await self._ask(text, judging)
                 if verdict.label == FAILED:
                     self._failures[key] = verdict
                 else:
@@ -195,24 +227,28 @@ class Judge:
     def _key(self, text: str) -> str:
         return stable_hash(self._identity, text)
 
-    def _cached(self, key: str) -> Verdict | None:
+    def _cached(self, key: str, judging: JudgeSpec) -> Verdict | None:
         verdict = self._store.get(key)
         # a label that the reader does not have would count as the other one
-        return verdict if verdict and verdict.label in self._judging.read.labels else None
+        return verdict if verdict and verdict.label in judging.read.labels else None
 
-    async def _ask(self, text: str) -> Verdict:
+    async def _ask(self, text: str, judging: JudgeSpec) -> Verdict:
         """Ask a question, and once more if there is no verdict; the second time without a response schema.
+
+        A list of claims is text, which is asked for without one.
 
         Servers say in many ways that they cannot follow a schema: with any status, or with a reply that is empty or
         prose. One that has given a verdict by the schema can.
         """
         reason = ""
+        is_list = judging is not self._judging
         for number in range(_TRIES):
             config = self._schema if self._takes_schema and number == 0 else self._call
+            config = self._list_call if is_list else config
             try:
                 output = await self._answer(text, config, self._retries)
                 self._answers += 1
-                verdict = self._read(output)
+                verdict = self._read(output, judging)
             except BudgetError:
                 raise
             except Exception as error:
@@ -222,20 +258,22 @@ class Judge:
             if verdict.label != FAILED:
                 if config is self._schema:
                     self._used_schema = True
-                elif number and self._takes_schema and not self._used_schema:
+                elif number and self._takes_schema and not self._used_schema and not is_list:
                     logger.info("asking judge %s without a response schema: %s", self.name, reason)
                     self._takes_schema = False
                 return verdict
             reason = verdict.reason
         return verdict
 
-    def _read(self, output: ModelOutput | Answered) -> Verdict:
+    def _read(self, output: ModelOutput | Answered, judging: JudgeSpec) -> Verdict:
         """Return the verdict in an output; servers that refuse a request have their words put in its place."""
         text = output.completion
         stop = output.stop_reason if isinstance(output, ModelOutput) else "stop"
         if stop in ("content_filter", "model_length"):
             return Verdict(FAILED, redacted(f"no reply ({stop}): {text}")[:_LONGEST_REASON])
-        answer = self._judging.read(text)
+        if stop == "max_tokens" and judging is not self._judging:
+            return Verdict(FAILED, "the list of claims is cut off; raise judge_max_tokens=N")
+        answer = judging.read(text)
         if answer.value:
             # judges repeat what they read, and servers the key that they are asked with
             return Verdict(answer.value, redacted(answer.reason))

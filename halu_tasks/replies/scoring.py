@@ -17,6 +17,7 @@ from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
+from halu_tasks.knowledge import named_files
 from halu_tasks.replies.reference import check_reference
 from halu_tasks.replies.scorer import ReplyScorer, Role
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
@@ -55,6 +56,28 @@ def asks_models(evaluation: Evaluation) -> bool:
     return bool(evaluation.reader or (evaluation.task.judged and evaluation.options.judge))
 
 
+def check_knowledge(evaluation: Evaluation) -> None:
+    """Check that a judge has the passages in which it looks claims up; warn if they are given and it looks up nothing.
+
+    Raises:
+        UsageError: It has none.
+        DataError: They do not exist, or are of another format.
+    """
+    judged, options, name = evaluation.task.judged, evaluation.options, evaluation.task.name
+    looks_up = judged is not None and judged.claims is not None and judged.claims.looks_up
+    if options.judge_knowledge is None:
+        if looks_up:
+            raise UsageError(
+                f"task {name}: its judge looks claims up; name a file or folder of passages: --judge-knowledge PATH "
+                '(lm-eval: --metadata \'{"halu_judge_knowledge": "PATH"}\'; Inspect: -T judge_knowledge=PATH)'
+            )
+    elif not looks_up or options.verdicts:
+        why = "recorded verdicts take the place of its judge" if looks_up else "no judge of it looks claims up"
+        logger.warning("%s: option judge_knowledge has no effect, since %s", name, why)
+    else:
+        named_files(Path(options.judge_knowledge).expanduser())
+
+
 def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bool = True) -> None:
     """Check, before anything is generated, that the judge answers; warn if a judged task has none.
 
@@ -67,6 +90,7 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
     Raises:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
+        DataError: The passages in which it looks claims up do not exist, or are of another format.
     """
     check_reference(evaluation)
     if evaluation.options.verdicts and not evaluation.task.judged:
@@ -74,6 +98,8 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
     if evaluation.options.verdicts and asks:
         raise UsageError("option verdicts: recorded verdicts are on replies that exist; use halu-tasks score")
     judged = evaluation.task.judged
+    if evaluation.options.judge_knowledge or (judged and evaluation.options.judge):
+        check_knowledge(evaluation)
     for warning in judge_warnings(evaluation.task, evaluation.options):
         logger.warning(warning)
     if not asks_models(evaluation):

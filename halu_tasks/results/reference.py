@@ -107,7 +107,10 @@ def _verdicts(run: Run, task: Task, answer: RunReply, weight: str) -> Iterator[d
     assert task.judged
     reply = task.judged_text(run.scoring, answer.item, answer.reply)
     longest = run.provenance.options.get("judge_max_characters", Options().judge_max_characters)
-    questions = task.judged.questions(answer.item, reply, longest)
+    if claims := task.judged.claims:
+        questions = [claims.question(answer.item, verdict.about, ()) for verdict in answer.score.verdicts]
+    else:
+        questions = task.judged.questions(answer.item, reply, longest)
     for verdict, question in zip(answer.score.verdicts, questions, strict=True):
         if verdict.label != FAILED:
             shown = "\n\n".join(f"{name}: {_unfenced(text)}" for name, text in question.fields.items())

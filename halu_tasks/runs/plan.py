@@ -28,8 +28,9 @@ from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options, Price
 from halu_tasks.inspect_adapter.tasks import first_config, samples_of
-from halu_tasks.judging.judge import SETTINGS
+from halu_tasks.judging.judge import LIST_TOKENS, SETTINGS
 from halu_tasks.judging.reaching import FirstRequest, run_blocking
+from halu_tasks.knowledge import open_knowledge
 from halu_tasks.replies import embedded
 from halu_tasks.runs.command import flags
 from halu_tasks.runs.run import ModelRun
@@ -216,6 +217,8 @@ class _Counter:
         judges = {"judge": self._roles.get("grader", judge), "reader": self._roles.get("reader", reader)}
         specs = {"judge": evaluation.task.judged, "reader": evaluation.reader}
         self._judges = {(part, name): spec for part, spec in specs.items() if spec and (name := judges[part])}
+        knowledge = evaluation.options.judge_knowledge
+        self._knowledge = open_knowledge(knowledge) if knowledge and self._judges else None
 
     def rows(self) -> list[Planned]:
         """Ask everything, and return what was counted."""
@@ -294,9 +297,16 @@ class _Counter:
         for asked, judging in self._judges.items():
             task, mode = self._evaluation.task, self._evaluation.options.scoring
             judged = [task.judged_text(mode, item, reply) if task.judged else reply for reply in replies]
-            self._ways[asked] = "about" if judging.coverage else "at most"
+            self._ways[asked] = "about" if judging.coverage or judging.claims else "at most"
             options, longest = self._evaluation.options, self._evaluation.options.judge_max_characters
-            questions = (question for reply in judged for question in judging.questions(item, reply, longest))
+            questions = [question for reply in judged for question in judging.questions(item, reply, longest)]
+            if claims := judging.claims:
+                lists = (question for reply in judged for question in claims.listing.questions(item, reply, longest))
+                for text in {claims.listing.text(question) for question in lists}:
+                    self._count(asked, text, options.judge_max_tokens or LIST_TOKENS)
+                if self._knowledge and claims.looks_up:
+                    abouts = (question.about for question in questions)
+                    questions = [claims.question(item, claim, self._knowledge.search(claim)) for claim in abouts]
             schema = "" if options.judge_without_schema else json.dumps(verdict_schema(judging.read))
             for text in {judging.text(question) for question in questions}:
                 self._count(asked, text + schema, options.judge_max_tokens or SETTINGS.max_tokens or 0)

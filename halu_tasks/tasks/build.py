@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -213,6 +214,7 @@ class Evaluation:
         tags += [f"penalty_{options.penalty:g}"] if options.penalty != 1 else []
         if self.task.judged:
             tags += [f"verdicts_{self.recorded.hash}"] if self.recorded else []
+            tags += [f"knowledge_{self.judge_knowledge}"] if self.judge_knowledge else []
             tags += [f"reference_{self.reference.hash}"] if self.reference else []
             tags += [f"assume_{part}".replace(":", "").replace("-", "to") for part in options.assume]
         if options.fewshot and self.task.data.lacks_training(options):
@@ -252,6 +254,21 @@ class Evaluation:
         ids = {item.id for item in self.unrendered()}
         return read_verdicts(self.options.verdicts, self.task, ids, self.options.verdict_columns)
 
+    @cached_property
+    def judge_knowledge(self) -> str | None:
+        """A short hash of the passages in which the judge looks claims up, if there are any.
+
+        Raises:
+            DataError: They cannot be read.
+        """
+        judged = self.task.judged
+        looks_up = judged and judged.claims and judged.claims.looks_up and not self.options.verdicts
+        if not looks_up or not self.options.judge_knowledge:
+            return None
+        from halu_tasks.knowledge import hash_of_files, named_files  # imports numpy, which listings avoid
+
+        return hash_of_files(named_files(Path(self.options.judge_knowledge).expanduser()))[:8]
+
     @property
     def version(self) -> str:
         """The task's version with the tags, as the commands of `halu-tasks` print it."""
@@ -274,6 +291,7 @@ class Evaluation:
             name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
         }
         options |= {"judge": self.recorded.judge} if self.recorded else {}
+        options |= {"judge_knowledge": self.judge_knowledge} if self.judge_knowledge else {}
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,

@@ -18,7 +18,7 @@ from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import CLASS, in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
-from halu_tasks.scorers.judge import FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
+from halu_tasks.scorers.judge import CLAIM, FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
 from halu_tasks.scorers.reading.fields import structured_answer
@@ -131,8 +131,8 @@ class JudgeKeys(Keys):
             raise ValueError(f"labels: expected different words other than {FAILED!r}, got {', '.join(self.labels)}")
         if not {"good", "bad"} <= {*self.labels.values()}:
             raise ValueError("labels: expected at least one that is good and one that is bad")
-        if REPLY not in placeholders(self.prompt):
-            raise ValueError("prompt: {{reply}} is missing, which stands for what is judged")
+        if not placeholders(self.prompt) & {REPLY, CLAIM}:
+            raise ValueError("prompt: {{reply}} is missing, which stands for what is judged (or {{claim}}, for a part)")
         if re.search(r"\{[{%#]", _ALONE.sub("", self.prompt)):
             raise ValueError("prompt: expected nothing of Jinja but names such as {{reply}}, since texts are fenced")
         return self
@@ -233,6 +233,7 @@ class Scoring(Keys):
         reported.
         """
         usual, headline = _USUAL[self.answer_keys.kind]
+        usual = "judged_claims" if self.judge and self.judge.claims else usual
         scorers = self._with_own_metrics({mode: self._scorer(mode, self.scorer.get(mode) or usual) for mode in MODES})
         of_any_mode = {metric.name: metric for mode in reversed(MODES) for metric in scorers[mode].metrics}
         entries = self.metric_list or tuple(
@@ -269,7 +270,8 @@ class Scoring(Keys):
             raise KeyFault("scorer", reason)
         counted = self.judge.measurement if self.judge else ""
         if counted and not any(counted in metric.columns for metric in scorer.metrics):
-            raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use judged")
+            use = "judged_claims" if self.judge and self.judge.claims else "judged"
+            raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use {use}")
         if spec not in SCORERS:
             self._check_columns("scorer", scorer.metrics, scorer.facts)
         return scorer
@@ -413,6 +415,8 @@ class Scoring(Keys):
         if mode == "strict" and score.outcome == ANSWERED:
             if labels and self.judge.has_neutral:
                 declines = self.judge.labels.get(labels[0]) == "neutral"
+            elif self.judge.claims and labels is not None:
+                declines = not labels
             score = replace(score, outcome=ABSTAINED if declines else ANSWERED)
         return replace(score, verdicts=verdicts or ())
 

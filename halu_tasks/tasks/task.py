@@ -286,17 +286,17 @@ class Task:
             UsageError: A placeholder of the prompt is no field.
         """
         from halu_tasks.core.prompting import placeholders
-        from halu_tasks.scorers.judge import REPLY, TARGET
+        from halu_tasks.scorers.judge import CLAIM, PASSAGES, REPLY, TARGET
         from halu_tasks.tasks.keys import check_placeholders
 
         judge, fields = self.judged, self.prompts.fields
         if judge is None or not isinstance(self.values["judge"], dict):
             return ()
-        used = placeholders(judge.prompt)
+        used, own = placeholders(judge.prompt), {TARGET, *((CLAIM, PASSAGES) if judge.claims else (REPLY,))}
         try:
-            if taken := used & {*fields} & {REPLY, TARGET, "about"}:
+            if taken := used & {*fields} & {*own, "about"}:
                 raise ValueError(f"a field that a judge is shown cannot be named {min(taken)!r}; rename it in 'fields'")
-            check_placeholders(judge.prompt, (*fields, REPLY, TARGET))
+            check_placeholders(judge.prompt, (*fields, *sorted(own)))
         except ValueError as error:
             raise self.file.fault("judge", f"prompt: {error}") from None
         return tuple(name for name in fields if name in used)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,8 @@ from halu_tasks.tasks.task import Task
 
 FIELDS = ("id", "verdict", "claim", "reply", "reason", "by", "task")
 """The fields of a row; `verdict_columns` may give each another column."""
+_NO_CLAIMS = ""
+"""The label of a reply in which no claim was found."""
 _RECORDS = "records"
 _TRUTH = {"true": True, "false": False}
 _COMPARED = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq}
@@ -32,15 +35,17 @@ class RecordedVerdict(NamedTuple):
 
     Attributes:
         reply: The reply, or its judged part; None if the file does not say, so that the verdict is on any reply.
-        label: The judge's label.
+        label: The judge's label; empty if the reply was found to have no claims.
         reason: The reason, if there is one.
         by: Who gave it; empty if the file does not say.
+        about: The part of the reply that it is on (`Verdict.about`), if a reply has several.
     """
 
     reply: str | None
     label: str
     reason: str = ""
     by: str = ""
+    about: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,14 +54,14 @@ class RecordedVerdicts:
 
     Attributes:
         hash: A short hash of the verdicts, which versions show.
-        verdicts: The verdicts by item and part (`Verdict.about`), several if they are on different replies.
+        verdicts: The verdicts by item, in the order of the file.
     """
 
     hash: str
-    verdicts: Mapping[tuple[str, str], tuple[RecordedVerdict, ...]]
+    verdicts: Mapping[str, Sequence[RecordedVerdict]]
 
     def __len__(self) -> int:
-        return sum(map(len, self.verdicts.values()))
+        return sum(verdict.label != _NO_CLAIMS for given in self.verdicts.values() for verdict in given)
 
     @property
     def judge(self) -> str:
@@ -67,6 +72,9 @@ class RecordedVerdicts:
     def of_text(self, task: Task, mode: str, item: Item, text: str, longest: int) -> list[Verdict]:
         """Return the verdicts on a text, one for each question about it; `failed` where there is none.
 
+        Where a judge lists the claims of a reply, the claims of the file are the questions. A text without a row is
+        not known to have no claims, so that it has one verdict, `failed`.
+
         Args:
             task: The task.
             mode: How replies are read, `strict` or `paper`.
@@ -75,15 +83,23 @@ class RecordedVerdicts:
             longest: As in `JudgeSpec.questions`.
         """
         assert task.judged
-        own, verdicts = _shown(text), []
-        for question in task.judged.questions(item, text, longest):
-            label, reason = FAILED, "no recorded verdict"
-            for given in self.verdicts.get((item.id, squeezed(question.about)), ()):
-                replies = () if given.reply is None else (given.reply, task.judged_text(mode, item, given.reply))
-                if not replies or any(_is_on(_shown(reply), own, question.about) for reply in replies):
-                    label, reason = given.label, given.reason
-                    break
-            verdicts.append(Verdict(label, reason, question.about))
+        own, given = _shown(text), self.verdicts.get(item.id, ())
+        replies = {verdict.reply for verdict in given} - {None}
+        shown = {reply: (_shown(reply), _shown(task.judged_text(mode, item, reply))) for reply in replies if reply}
+
+        def is_on_text(verdict: RecordedVerdict, claim: str = "") -> bool:
+            return verdict.reply is None or any(_is_on(reply, own, claim) for reply in shown[verdict.reply])
+
+        questions, none = task.judged.questions(item, text, longest), Verdict(FAILED, "no recorded verdict")
+        if task.judged.claims:
+            found = [verdict for verdict in given if is_on_text(verdict)] if questions else []
+            verdicts = [Verdict(one.label, one.reason, one.about) for one in found if one.label != _NO_CLAIMS]
+            return verdicts if found or not questions else [none]
+        verdicts = []
+        for about in (question.about for question in questions):
+            of_part = (one for one in given if squeezed(one.about) == squeezed(about) and is_on_text(one, about))
+            recorded = next(of_part, none)
+            verdicts.append(Verdict(recorded.label, recorded.reason, about))
         return verdicts
 
 
@@ -254,8 +270,10 @@ def read_verdicts(
     """Read the verdicts on replies to a judged task: JSON Lines, a JSON array, a CSV file or a workbook.
 
     A row has `id` and `verdict`, a label of the judge, or true or false where it has two labels, of which true is the
-    bad one; optionally `claim`, the part of the reply, `reply`, `reason` and `by`. Details of `halu-tasks score` are
-    read as well. Rows without a verdict, and those that name another task, are left out.
+    bad one; optionally `claim`, the part of the reply, `reply`, `reason` and `by`. A row of several has them in
+    `verdicts`, each with `label` and `about`, as details of `halu-tasks score`. Rows without a verdict, and those that
+    name another task, are left out. Where a judge lists the claims of a reply, an empty list says that it has none,
+    and the same claim may be twice in a list.
 
     Args:
         path: The file.
@@ -269,31 +287,36 @@ def read_verdicts(
             several verdicts, or there is no item with an id.
     """
     assert task.judged
-    together: dict[tuple[str, str], dict[str | None, RecordedVerdict]] = {}
+    verdicts, seen = defaultdict[str, list[RecordedVerdict]](list), defaultdict[tuple[str, str], set[str | None]](set)
     for number, row in VerdictColumns.parse(columns, task.judged).read(Path(path).expanduser()):
         try:
-            for id, claim, verdict in _verdicts(row, task.name, task.judged):
-                on = None if verdict.reply is None else squeezed(verdict.reply)
-                given = together.setdefault((id, squeezed(claim)), {})
-                if {on, None} & given.keys() or (on is None and given):
-                    raise ValueError(f"another verdict on the same reply to {id!r}; each part of a reply has one")
-                given[on] = verdict
+            of_row = [*_verdicts(row, task.name, task.judged)]
+            keys = [
+                ((id, squeezed(one.about)), None if one.reply is None else squeezed(one.reply)) for id, one in of_row
+            ]
+            repeated = not task.judged.claims and len({*keys}) < len(keys)
+            if repeated or any({on, None} & seen[part] or (on is None and seen[part]) for part, on in keys):
+                id = of_row[0][0]
+                raise ValueError(f"another verdict on the same reply to {id!r}; each part of a reply has one")
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
-    if not together:
+        for (part, on), (id, verdict) in zip(keys, of_row, strict=True):
+            seen[part].add(on)
+            verdicts[id].append(verdict)
+    if not verdicts:
         labels = ", ".join(task.judged.read.labels)
         raise DataError(f"{path}: contains no verdict of {task.name}; expected one of {labels} in 'verdict'")
-    judged = {id for id, _ in together}
-    if ids is not None and (unknown := sorted(judged - set(ids))):
-        of = f"{len(unknown)} of {len(judged)} ids"
+    if ids is not None and (unknown := sorted(verdicts.keys() - set(ids))):
+        of = f"{len(unknown)} of {len(verdicts)} ids"
         raise DataError(f"{path}: {of} are not items of {task.name}, such as {unknown[0]!r}")
-    verdicts = {key: tuple(given.values()) for key, given in together.items()}
-    content = sorted("\0".join(map(str, (*key, *verdict))) for key, given in verdicts.items() for verdict in given)
+    content = sorted(
+        "\0".join(map(str, (id, squeezed(one.about), *one[:-1]))) for id, given in verdicts.items() for one in given
+    )
     return RecordedVerdicts(short_hash("\n".join(content))[:8], verdicts)
 
 
-def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, str, RecordedVerdict]]:
-    """Read the verdicts of a row with the item's id and the part they are on: of details, all of them.
+def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, RecordedVerdict]]:
+    """Read the verdicts of a row with the item's id: of a list, all of them.
 
     Raises:
         ValueError: A value is invalid.
@@ -304,21 +327,27 @@ def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, str
     id = str(id) if isinstance(id, int) and not isinstance(id, bool) else id  # as in predictions
     if not isinstance(id, str) or not id:
         raise ValueError(f"expected the id of an item in 'id', got {id!r}")
-    if isinstance(row.get("verdicts"), list):
-        answer = row.get("answer")
-        for verdict in row["verdicts"]:
+    listed, answer = row.get("verdicts"), row.get("reply", row.get("answer"))
+    if judged.claims and listed is None and answer and (row.get("facts") or {}).get("asked") == 0:
+        listed = []  # which details leave out
+    if isinstance(listed, list):
+        of_reply = answer if isinstance(answer, str) and answer else None
+        if judged.claims and not listed:
+            yield id, RecordedVerdict(of_reply, _NO_CLAIMS, by=by)
+        for verdict in listed:
             if not isinstance(verdict, dict) or "label" not in verdict:
                 raise ValueError(f"expected objects with 'label' in 'verdicts', as of --details, got {verdict!r}")
             if verdict["label"] != FAILED:
                 own = _label(verdict["label"], judged), str(verdict.get("reason") or ""), by
-                of_reply = answer if isinstance(answer, str) and answer else None
-                yield id, str(verdict.get("about") or ""), RecordedVerdict(of_reply, *own)
+                yield id, RecordedVerdict(of_reply, *own, about=str(verdict.get("about") or ""))
         return
     claim, reply, verdict, reason = (row.get(name) for name in ("claim", "reply", "verdict", "reason"))
     if not all(isinstance(text, str | None) for text in (claim, reply, reason)):
         raise ValueError("expected strings in 'claim', 'reply' and 'reason'")
     if verdict is not None and str(verdict).strip():
-        yield id, claim or "", RecordedVerdict(reply or None, _label(verdict, judged), reason or "", by)
+        if judged.claims and not (claim and claim.strip()):
+            raise ValueError(f"expected the claim that the verdict is on in 'claim', got {claim!r}")
+        yield id, RecordedVerdict(reply or None, _label(verdict, judged), reason or "", by, claim or "")
 
 
 def _label(verdict: Any, judged: JudgeSpec) -> str:

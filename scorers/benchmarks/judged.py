@@ -1,6 +1,7 @@
 """Texts that a judge compares with a correct answer (C-FAITH, section 4.2) or with the papers that they cite (FAVE).
 
-A task of one's own says in its file what the judge is asked (`own_judge`).
+A task of one's own says in its file what the judge is asked (`own_judge`): about a reply, or about each of its claims,
+which the judge lists first.
 
 The claims of a summary are its sentences (Factored Verification, section 3). A judge checks only those that cite a
 paper, each against the titles and abstracts of the papers that it cites. A sentence all of whose citations match no
@@ -13,9 +14,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rapidfuzz import fuzz
 
@@ -28,19 +30,24 @@ from halu_tasks.scorers.citations import Cited, cited, references
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.gold import AnswerGold, Paper, SummaryGold
 from halu_tasks.scorers.judge import (
+    CLAIM,
     CONFLICT,
     CONSISTENT,
     FAILED,
+    PASSAGES,
     REPLY,
     TARGET,
+    ClaimSpec,
     JudgeSpec,
     Question,
     Sense,
     excerpt,
     fence,
     read_verdict,
+    shown_passages,
 )
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
+from halu_tasks.scorers.reading.claim_lists import ClaimListReader
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.verdicts import VerdictReader
@@ -49,6 +56,9 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.text.folding import slug
 from halu_tasks.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from halu_tasks.knowledge import Snippet
 
 _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 """Maximum lengths in characters of the open answer and of the summary that a score keeps."""
@@ -169,21 +179,38 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     reply without text is not judged.
 
     Args:
-        labels: The labels, and what each says of a reply.
-        prompt: A template over the fields of an item, `reply` and `target`.
+        labels: The labels, and what each says of a reply, or of a claim.
+        prompt: A template over the fields of an item, `target`, and `reply`; or, in the place of the last, `claim` and
+            `passages`, if the judge is asked about each claim.
     """
     listed = json.dumps([*labels], ensure_ascii=False).strip("[]")
     form = fill(prompt_for("own", "judge")["user"], {"labels": listed})
 
+    def shown(item: Item) -> dict[str, str]:
+        known = {**item.fields, **item.gold.shown, TARGET: item.target}
+        return {name: fence(str(known[name])) for name in sorted(placeholders(asked)) if name in known}
+
     def questions(item: Item, reply: str, longest: int) -> list[Question]:
-        text, shown = _text_of(reply), {**item.fields, **item.gold.shown, TARGET: item.target}
-        fields = {name: fence(str(shown[name])) for name in sorted(placeholders(asked)) if name in shown}
+        text = _text_of(reply)
         part, left_out = excerpt(text, longest)
-        return [Question({**fields, REPLY: fence(part)}, left_out=left_out)] if text else []
+        return [Question({**shown(item), REPLY: fence(part)}, left_out=left_out)] if text else []
+
+    def of_claim(item: Item, claim: str, passages: Sequence[Snippet]) -> Question:
+        found = {PASSAGES: shown_passages(passages)} if looks_up else {}
+        return Question({**shown(item), **found, CLAIM: fence(claim)}, about=claim)
+
+    def of_sentences(item: Item, reply: str, longest: int) -> list[Question]:
+        return [of_claim(item, excerpt(sentence, longest)[0], ()) for sentence in sentences(_text_of(reply))]
 
     on_own_lines = _PLACEHOLDER.sub(r"\n\1\n", prompt).strip()
     asked = JinjaText(f"{on_own_lines}\n\n{{% raw %}}{form}{{% endraw %}}")
     reader = VerdictReader({label: label for label in labels})
+    looks_up = PASSAGES in placeholders(asked)
+    if REPLY not in placeholders(asked):
+        claims = ClaimSpec(_LISTING, of_claim, looks_up)
+        return JudgeSpec(
+            asked, of_sentences, reader, unjudged=UNPARSED, labels=labels, measurement=_BAD_CLAIMS, claims=claims
+        )
     return JudgeSpec(
         asked,
         questions,
@@ -259,6 +286,98 @@ def judged_scorer(
 
 
 _MEASURED: tuple[Sense, ...] = ("good", "bad", "partial")
+
+
+# --- the claims of a reply -------------------------------------------------------------------------------
+
+_BAD_CLAIMS = "bad_claims"
+
+
+def _listing_questions(item: Item, reply: str, longest: int) -> list[Question]:
+    text = _text_of(reply)
+    part, left_out = excerpt(text, longest)
+    return [Question({"text": fence(part)}, left_out=left_out)] if text else []
+
+
+_LISTING = JudgeSpec(
+    prompt_for("factored_verification_claims", "factored_verification")["user"],
+    _listing_questions,
+    ClaimListReader(),
+    unjudged=UNPARSED,
+)
+
+
+def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral", "bad"] = "neutral") -> TaskScorer:
+    """Score a reply by the labels that its claims get, from a judge or from people.
+
+    The good, bad and partial shares of a reply are those of its claims without the neutral ones. A reply without claims
+    attempts nothing. A claim without a verdict counts in `judge_failed` alone, and so does a reply whose claims have
+    none.
+
+    Args:
+        labels: The labels of claims, and whether each is good, bad, partial or neutral.
+        neutral: What a claim with a neutral label counts as in the shares of a reply.
+
+    Returns:
+        A scorer with the metrics `net`, `acc_attempted` (FActScore, Min et al. 2023, section 3.1, if neutral claims are
+        bad), `attempted`, `acc` and `bad_rate`, means over replies of these shares; `acc_claims` and `share_LABEL` of
+        each label, shares of the claims of all replies; `claims`, `bad_claims` and `judge_error_metrics`, per reply;
+        and `judge_failed`. All need verdicts.
+    """
+    counted: dict[str, Sense] = {label: neutral if sense == "neutral" else sense for label, sense in labels.items()}
+    number_of = {label: f"claims_{slug(label)}" for label in labels}
+
+    def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
+        measurements: dict[str, float] = {}
+        if verdicts is not None:
+            known = [label for label in verdicts if label != FAILED]
+            senses = Counter(counted[label] for label in known)
+            relevant = sum(senses[sense] for sense in _MEASURED)
+            measurements = {"asked": len(verdicts), "failed": len(verdicts) - len(known)}
+            if known or not verdicts:
+                measurements |= {number: known.count(label) for label, number in number_of.items()}
+                measurements |= {"claims": len(known), "good_claims": senses["good"], "relevant_claims": relevant}
+                measurements[_BAD_CLAIMS] = sum(labels[label] == "bad" for label in known)
+            if relevant or FAILED not in verdicts:
+                measurements |= {sense: senses[sense] / relevant if relevant else 0.0 for sense in _MEASURED}
+        return ScoredReply.of(item, _open_answer(reply, None), {n: float(v) for n, v in measurements.items()})
+
+    attempted, acc_attempted, net = attempt_metrics(JudgedAttempts(), "judge")
+    share = "mean over all replies of the share of claims with a {} label, 0 without claims"
+    irrelevant = "" if neutral == "bad" else ", of those that are not neutral"
+    worse: dict[str, Any] = {"higher_is_better": False, **_BY_JUDGE}
+    metrics = (
+        replace(net, about="mean over replies of the share of good claims minus the penalty times that of bad ones"),
+        replace(acc_attempted, about=f"mean over replies with claims of the share that are good{irrelevant}"),
+        replace(attempted, about="share of replies with claims that count"),
+        mean("acc", "good", share.format("good"), **_BY_JUDGE),
+        mean("bad_rate", "bad", share.format("bad"), **worse),
+        micro(
+            "acc_claims",
+            "good_claims",
+            "relevant_claims",
+            f"share of all claims that are good{irrelevant}",
+            **_BY_JUDGE,
+        ),
+        *(
+            micro(
+                f"share_{slug(label)}",
+                number_of[label],
+                "claims",
+                f"share of all claims with the label {label}",
+                higher_is_better={"good": True, "bad": False}.get(labels[label]),
+                **_BY_JUDGE,
+            )
+            for label in labels
+        ),
+        replace(_count("claims", "claims", "claims of a reply"), **_BY_JUDGE),
+        _count(_BAD_CLAIMS, _BAD_CLAIMS, "claims of a reply with a bad label", False),
+        micro("judge_failed", "failed", "asked", "share of claims on which the judge gave no verdict", **worse),
+        *judge_error_metrics(_BAD_CLAIMS, _BAD_CLAIMS, math.inf),
+        share_unparsed(),
+    )
+    numbers = ("asked", "failed", "claims", "good_claims", "relevant_claims", _BAD_CLAIMS, *number_of.values())
+    return TaskScorer(score, metrics, {*_MEASURED, *numbers, *reference_facts(())})
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------

@@ -39,6 +39,7 @@ LEFT_OUT = {
     ("factchd", "test_counts"): "numbers of items",
     ("factchd", "train_counts"): "numbers of items",
     ("halluverse25", "class_counts_derived"): "numbers of items",
+    ("factscore", "from_the_labels"): "recomputed from the labels; tests/halu_tasks/test_factscore.py has them",
     ("halluverse25", "table4_failed_gpt_4o"): "counts of what Table 3 has as shares; compared below",
 }
 """Numbers of the reference tables that are no figures of ours, and why."""
@@ -51,6 +52,7 @@ PAPERS = {
     "factored_verification": "Factored Verification",
     "mushroom": "Mu-SHROOM",
     "halluqa": "HalluQA",
+    "factscore": "FActScore",
 }
 """The papers by the name of their reference table; other tables are of benchmarks that the package does not have."""
 

@@ -39,12 +39,11 @@ def test_a_section_is_printed_as_it_is_on_the_page(
 
 
 def test_the_published_figures_are_those_of_the_reference(shared_data: Path) -> None:
-    halluqa, factscore, truthfulqa = (
+    halluqa, truthfulqa = (
         json.loads((shared_data.parent / "reference" / f"{name}.json").read_text(encoding="utf-8"))
-        for name in ("halluqa", "factscore", "truthfulqa_multi")
+        for name in ("halluqa", "truthfulqa_multi")
     )
     assert make.PUBLISHED["halluqa"]["rows"] == halluqa["models"]
-    assert make.PUBLISHED["factscore"] == factscore["published"]
     languages = list(make.LANGUAGES)
     kappas = {aspect: [truthfulqa["cohen_kappa"][name][aspect] for name in languages] for aspect in make.ASPECTS}
     assert make.PUBLISHED["truthfulqa_multi"]["cohen_kappa"] == kappas

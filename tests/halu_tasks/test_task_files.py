@@ -311,6 +311,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "hallucination_rate": {"reading": "true_false", "of_truth": True},
     "iou": {"categories": {"worst": "NAME"}, "degrees": True},
     "judged": {"labels": {"label": "good", "other": "bad"}},
+    "judged_claims": {"labels": {"label": "good", "other": "bad"}},
 }
 
 
@@ -318,9 +319,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 def test_the_page_has_every_fact_that_a_metric_may_read(name: str) -> None:
     facts = {*make_scorer(name, ARGUMENTS.get(name, {})).facts} - {*REFERENCE_FACTS}
     facts = {fact for fact in facts if not fact.startswith("reference_")}
-    facts -= {"share_label", "share_other"} | {fact for fact in facts if fact.startswith("as_")}
+    of_labels = {f"{name}_{label}" for name in ("share", "claims") for label in ("label", "other")}
+    facts -= of_labels | {fact for fact in facts if fact.startswith("as_")}
     (row,) = re.findall(rf"^\| `{name}` \|.*\|(.*)\|$", PAGE, re.MULTILINE)
-    assert {*re.findall(r"`(\w+)`", row)} - {"as_TYPE", "share_LABEL", "of_truth", "degrees", "categories"} == facts
+    others = {"as_TYPE", "share_LABEL", "claims_LABEL", "of_truth", "degrees", "categories"}
+    assert {*re.findall(r"`(\w+)`", row)} - others == facts
 
 
 @pytest.mark.parametrize("name", TASKS)

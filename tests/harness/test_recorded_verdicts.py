@@ -20,6 +20,7 @@ from test_fave import ITEMS as FAVE_ITEMS
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import UsageError
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 
 PAGE = "docs/recorded-verdicts.md"
@@ -340,7 +341,32 @@ def test_the_command_of_each_program_gives_the_figures(answers: Path, capsys: Ca
 
 def test_each_program_of_the_page_has_a_command() -> None:
     page = (ROOT / PAGE).read_text(encoding="utf-8")
-    assert len(re.findall(r"^## ", page, re.MULTILINE)) == len(PROGRAMS) == len(list(FILES.iterdir())) == 6
+    headings = re.findall(r"^## (.*)", page, re.MULTILINE)
+    assert headings.pop() == "Claims that people labelled"
+    assert len(headings) == len(PROGRAMS) == len(list(FILES.iterdir())) == 6
+
+
+def test_the_commands_about_labelled_claims_score_the_released_format(
+    tmp_path: Path, capsys: Capture, monkeypatch: Patch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # the sample has the form of the released files
+    shutil.copy(SAMPLE / "factscore" / "InstructGPT.jsonl", "ChatGPT.jsonl")
+    convert, score = (command.text for command in commands_of(PAGE) if "factscore" in command.text)
+    own = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    subprocess.run(convert, shell=True, check=True, env=own)
+    found, err = scored(capsys, *shlex.split(score)[2:], "--data", "sample")
+    assert found["metrics"]["acc_attempted"] == pytest.approx(0.7019, abs=5e-5) and "recorded verdict" not in err
+    # the lines that the page shows
+    (shown,) = re.findall(r"```json\n(\{.*?)```", (ROOT / PAGE).read_text(encoding="utf-8"), re.DOTALL)
+    for line in shown.splitlines():
+        assert json.loads(line).keys() == {"id", "reply", "by", "verdicts"}
+    rows = [json.loads(line) for line in shown.splitlines()]
+    people = [row["id"] for row in read_rows(Path("labelled.jsonl"))]
+    verdicts_of = [{**row, "id": id, "output": row["reply"]} for row, id in zip(rows, people, strict=False)]
+    write_rows(Path("shown.jsonl"), verdicts_of)
+    found, _ = scored(capsys, "factscore", "shown.jsonl", "--verdicts", "shown.jsonl", "--data", "sample", "--partial")
+    assert found["metrics"]["acc_attempted"] == found["metrics"]["attempted"] == 0.5
 
 
 def test_what_the_page_says_of_three_labels_and_of_letters(answers: Path, capsys: Capture) -> None:
