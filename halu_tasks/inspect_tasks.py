@@ -8,6 +8,7 @@ says from which commit its data are. Tasks take the options of `docs/options.md`
 
 C-FAITH: Zhang et al. 2025, https://arxiv.org/abs/2504.10167
 FactCHD: Chen et al., IJCAI 2024, https://arxiv.org/abs/2310.12086
+FActScore: Min et al., EMNLP 2023, https://arxiv.org/abs/2305.14251
 FaithBench: Bao et al., NAACL 2025, https://arxiv.org/abs/2410.13210
 FAVE: George and Stuhlmüller 2023, https://arxiv.org/abs/2310.10627
 HalluQA: Cheng et al. 2023, https://arxiv.org/abs/2310.03368
@@ -118,6 +119,17 @@ def factchd_no_query(**options: Any) -> Task:
     Items: 6960; headline: factcls.
     """
     return inspect_task("factchd_no_query", **options)
+
+
+@task
+def factscore(**options: Any) -> Task:
+    """Write a person's biography; people, or a judge with passages to look up, label each of its facts.
+
+    FActScore: Min et al., EMNLP 2023, https://arxiv.org/abs/2305.14251.
+    Data: https://github.com/google-deepmind/long-form-factuality, InstructGPT.jsonl.
+    Items: 183; headline: net; a judge is needed.
+    """
+    return inspect_task("factscore", **options)
 
 
 @task

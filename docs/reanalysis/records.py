@@ -28,6 +28,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.exports.common import write_new
 from halu_tasks.exports.every_eval_ever import SCHEMA_VERSION
 from halu_tasks.replies.score_file import score_file
+from halu_tasks.results.published import published
 from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks.registry import registry
@@ -86,9 +87,9 @@ def halluqa(data: Path) -> Table:
     category = {row["question_id"]: row["Category"] for row in questions}
     about = "share of 450 Chinese questions that are answered without a hallucination, by GPT-4's released verdicts"
     results = {}
-    for model, published in printed.items():
+    for model, values in printed.items():
         scores = make.halluqa_scores(make.halluqa_replies(data, model), category)
-        results[model] = [_result("halluqa.acc", about, make.RIGHT, scores, published=str(published[-1] / 100))]
+        results[model] = [_result("halluqa.acc", about, make.RIGHT, scores, published=str(values[-1] / 100))]
     return Table("halluqa", "HalluQA", "2310.03368", "https://github.com/OpenMOSS/HalluQA", results)
 
 
@@ -96,12 +97,15 @@ def factscore(data: Path) -> Table:
     """Return FActScore's table of three systems."""
     about = "mean share of the atomic facts of a biography that people call supported, of those who got an answer"
     results = {}
-    for model, published in make.PUBLISHED["factscore"].items():
-        lines = (data / "factscore" / f"{model}.jsonl").read_text(encoding="utf-8").splitlines()
-        scores = [make.scored(row["topic"], make.biography(row)) for row in map(json.loads, lines)]
-        metric = make.DEFINITIONS["published definition"]
-        results[model] = [_result("factscore.share", about, metric, scores, published=str(published / 100))]
-    return Table("factscore", "FActScore", "2305.14251", "https://github.com/shmsw25/FActScore", results)
+    for figure in published():
+        if figure.source.startswith("FActScore"):
+            file = make.biographies(data, figure.model, "paper")
+            wrote = sum(score.facts["claims"] > 0 for score in file.scores)
+            estimate = file.estimates["acc_attempted"]
+            facts = {"published": f"{figure.value:.3f}", "scoring": "paper"}
+            results[figure.model] = [Result("factscore.acc_attempted", about, False, estimate, wrote, facts)]
+    home = "https://github.com/google-deepmind/long-form-factuality"
+    return Table("factscore", "FActScore", "2305.14251", home, results)
 
 
 def truthfulqa_multi(data: Path) -> Table:
@@ -111,10 +115,10 @@ def truthfulqa_multi(data: Path) -> Table:
     for place, (language, name) in enumerate(make.LANGUAGES.items()):
         labels = make.people_labels(folder / f"{language}.csv", folder / f"base_{language}.csv")
         scores = [replace(score, id=score.cluster) for score in make.truthful(labels)]
-        for model, published in people.items():
+        for model, values in people.items():
             own = [score for score in scores if score.tags["model"] == model]
             about = f"share of 100 replies in {name} that people call"
-            facts = {"language": language, "published": str(published["truthfulness"][place] / 100)}
+            facts = {"language": language, "published": str(values["truthfulness"][place] / 100)}
             results[model] += [
                 _result(f"truthfulqa_multi_{language}.truthful", f"{about} truthful", make.TRUE, own, **facts),
                 _result(

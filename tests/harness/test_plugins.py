@@ -1,7 +1,9 @@
 """Parts that another package adds by entry points: the package of docs/plugins.md, and what can be wrong with one."""
 
 import json
+import os
 import re
+import subprocess
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -167,6 +169,26 @@ class Shout(Pipeline):
     install(site, "shouting", source, {"halu_tasks.pipelines": {"shout": "shouting:Shout"}})
     assert main(["build", "options", "shout"]) == 0 and "max_chars" in capsys.readouterr().out
     assert list(pipelines()) == sorted(pipelines()) and pipelines()["shout"].about == "each document in capitals"
+
+
+@pytest.mark.slow
+def test_scanners_of_a_package_are_found_by_inspects_entry_point(site: Path, tmp_path: Path, run_inspect: Run) -> None:
+    pytest.importorskip("inspect_scout")
+    source = """
+from inspect_scout import Result, scanner
+
+@scanner(messages="all")
+def shouting():
+    async def scan(transcript):
+        return Result(value=transcript.messages[-1].text.isupper())
+    return scan
+"""
+    install(site, "loud_scanners", source, {"inspect_ai": {"loud_scanners": "loud_scanners"}})
+    log = run_inspect("refact_judgment_independent", "halu/oracle", limit=2)
+    command = ["scout", "scan", "loud_scanners/shouting", "-T", str(Path(log.location).parent), "--display", "plain"]
+    paths = {**os.environ, "PYTHONPATH": str(site)}
+    done = subprocess.run(command, cwd=tmp_path, env=paths, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0 and "scan complete" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(
