@@ -14,8 +14,9 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
@@ -23,6 +24,7 @@ from halu_tasks import __version__
 from halu_tasks.builders.folder import hold, require_same, write_json
 from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import json_line
+from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import Row, json_lines, read_json_object
 
 WIKIDATA = "https://query.wikidata.org/sparql"
@@ -47,62 +49,83 @@ logger = logging.getLogger(__name__)
 # --- whose ----------------------------------------------------------------------------------------
 
 
-def query(
-    *, number: int, languages: Sequence[str], profession: str | None, country: str | None, born: str | None, seed: int
-) -> str:
-    """Return the SPARQL query for people.
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Whose biographies are fetched.
 
-    Articles are found by Wikidata's links to the Wikipedias, in any of the languages. The order is that of hashes of
-    the seed and the item, so the first results are a random sample, which is the same for the same seed and data.
-
-    Raises:
-        UsageError: A value is invalid.
+    Attributes:
+        number: How many people.
+        languages: The Wikipedias of which one at least has an article about them.
+        profession: Their profession, as an item of Wikidata.
+        country: Their country of citizenship, as an item of Wikidata.
+        born: Their years of birth, such as `1900..1949`.
+        seed: Seed of the sample.
     """
-    for value, pattern, expected in (
-        *((each, _LANGUAGE, "--language: expected a language of Wikipedia such as en") for each in languages),
-        (profession, _ITEM, "--profession: expected an item of Wikidata such as Q82955"),
-        (country, _ITEM, "--country: expected an item of Wikidata such as Q43"),
-        (born, _YEARS, "--born: expected years such as 1900..1949"),
-    ):
-        if value is not None and not pattern.fullmatch(value):
-            raise UsageError(f"{expected}, got {value!r}")
-    lines = ["?person wdt:P31 wd:Q5 ."]
-    stated = (("P106", profession), ("P27", country))
-    lines += [f"?person wdt:{relation} wd:{item} ." for relation, item in stated if item]
-    if born:
-        first, _, last = born.partition("..")
-        years = f"YEAR(?born) >= {int(first)} && YEAR(?born) <= {int(last or first)}"
-        lines.append(f"?person wdt:P569 ?born . FILTER({years})")
-    names = {language: language.replace("-", "_") for language in languages}
-    for language, name in names.items():
-        wiki = f"<https://{language}.wikipedia.org/>"
-        article = f"?article_{name} schema:about ?person ; schema:isPartOf {wiki} ; schema:name ?title_{name} ."
-        lines.append(f"OPTIONAL {{ {article} }}" if len(names) > 1 else article)
-    if len(names) > 1:
-        lines.append(f"FILTER({' || '.join(f'BOUND(?title_{name})' for name in names.values())})")
-    titles = " ".join(f"?title_{name}" for name in names.values())
-    body = "\n".join(f"  {line}" for line in lines)
-    order = f'ORDER BY SHA256(CONCAT("{seed} ", STR(?person)))'
-    return f"SELECT DISTINCT ?person {titles} WHERE {{\n{body}\n}}\n{order}\nLIMIT {number}"
+
+    number: int
+    languages: Sequence[str]
+    profession: str | None = None
+    country: str | None = None
+    born: str | None = None
+    seed: int = 0
+
+    def query(self) -> str:
+        """Return the SPARQL query for these people.
+
+        Articles are found by Wikidata's links to the Wikipedias, in any of the languages. The order is that of hashes
+        of the seed and the item, so the first results are a random sample, which is the same for the same seed and
+        data.
+
+        Raises:
+            UsageError: A value is invalid.
+        """
+        for value, pattern, expected in (
+            *((each, _LANGUAGE, "--language: expected a language of Wikipedia such as en") for each in self.languages),
+            (self.profession, _ITEM, "--profession: expected an item of Wikidata such as Q82955"),
+            (self.country, _ITEM, "--country: expected an item of Wikidata such as Q43"),
+            (self.born, _YEARS, "--born: expected years such as 1900..1949"),
+        ):
+            if value is not None and not pattern.fullmatch(value):
+                raise UsageError(f"{expected}, got {value!r}")
+        lines = ["?person wdt:P31 wd:Q5 ."]
+        stated = (("P106", self.profession), ("P27", self.country))
+        lines += [f"?person wdt:{relation} wd:{item} ." for relation, item in stated if item]
+        if self.born:
+            first, _, last = self.born.partition("..")
+            years = f"YEAR(?born) >= {int(first)} && YEAR(?born) <= {int(last or first)}"
+            lines.append(f"?person wdt:P569 ?born . FILTER({years})")
+        names = {language: language.replace("-", "_") for language in self.languages}
+        for language, name in names.items():
+            wiki = f"<https://{language}.wikipedia.org/>"
+            article = f"?article_{name} schema:about ?person ; schema:isPartOf {wiki} ; schema:name ?title_{name} ."
+            lines.append(f"OPTIONAL {{ {article} }}" if len(names) > 1 else article)
+        if len(names) > 1:
+            lines.append(f"FILTER({' || '.join(f'BOUND(?title_{name})' for name in names.values())})")
+        titles = " ".join(f"?title_{name}" for name in names.values())
+        body = "\n".join(f"  {line}" for line in lines)
+        order = f'ORDER BY SHA256(CONCAT("{self.seed} ", STR(?person)))'
+        return f"SELECT DISTINCT ?person {titles} WHERE {{\n{body}\n}}\n{order}\nLIMIT {self.number}"
+
+
+class Fetched(NamedTuple):
+    """The number of people, which may be fewer than wanted, of documents by language, and of other pages by reason."""
+
+    people: int
+    documents: Mapping[str, int]
+    left_out: Mapping[str, int]
 
 
 # --- fetching -------------------------------------------------------------------------------------
 
 
-def fetch_biographies(
-    folder: Path, contact: str, report: Callable[[str], None], wanted: Mapping[str, Any]
-) -> dict[str, Any]:
+def fetch_biographies(folder: Path, contact: str, report: Callable[[str], None], wanted: Wanted) -> Fetched:
     """Fetch biographies, or the rest of them.
 
     Args:
         folder: The folder.
         contact: The user's address, for the services.
         report: Called with lines about the progress.
-        wanted: The arguments of `query`, which say whose biographies.
-
-    Returns:
-        The number of `people`, which may be fewer than requested, of `documents` by language, and of pages that give no
-        document (`left_out`) by reason.
+        wanted: Whose biographies.
 
     Raises:
         UsageError: A value is invalid.
@@ -110,23 +133,23 @@ def fetch_biographies(
     """
     if not contact.strip():
         raise UsageError("--contact: expected an e-mail address or a web page, which Wikimedia asks of programs")
-    sparql, languages = query(**wanted), wanted["languages"]
+    sparql, languages, record = wanted.query(), wanted.languages, to_json(wanted)
     get_json = _client(contact)
     with file_errors(folder), hold(folder, _PEOPLE, "contains no biographies") as is_new:
         if is_new:
             people = _sample_people(get_json, sparql, languages)
-            write_json(folder / _PEOPLE, {**wanted, "people": people})
+            write_json(folder / _PEOPLE, {**record, "people": people})
         else:
             earlier = read_json_object(folder / _PEOPLE)
             people = earlier.pop("people")
-            require_same(folder, "biographies", earlier, wanted)
-        report(f"{len(people)} of {wanted['number']} people")
+            require_same(folder, "biographies", earlier, record)
+        report(f"{len(people)} of {wanted.number} people")
         _fetch_pages(folder, get_json, languages, people, report)
-    return {
-        "people": len(people),
-        "documents": {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in languages},
-        "left_out": dict(Counter(row["reason"] for row in _rows(folder / _LEFT_OUT))),
-    }
+    return Fetched(
+        len(people),
+        {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in languages},
+        Counter(row["reason"] for row in _rows(folder / _LEFT_OUT)),
+    )
 
 
 def _sample_people(get_json: GetJson, sparql: str, languages: Sequence[str]) -> dict[str, dict[str, str]]:

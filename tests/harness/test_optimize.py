@@ -65,6 +65,18 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
 
 
 @pytest.mark.slow
+def test_a_log_of_the_optimizer_that_was_cut_off_is_set_aside_and_made_again(optimize: Optimize) -> None:
+    first, folder = optimize(Learning(best=1, each=10))
+    (log,) = (folder / "logs" / "round-1-optimizer").glob("*.eval")
+    log.write_bytes(log.read_bytes()[:700])
+    model = Learning(best=1, each=10)
+    again, _ = optimize(model)
+    assert again.returncode == 0 and len(model.shown) == 3, again.stderr
+    assert again.stdout.splitlines()[:4] == first.stdout.splitlines()[:4]
+    assert [path.name for path in log.parent.glob("*.damaged")] == [f"{log.name}.damaged"]
+
+
+@pytest.mark.slow
 def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) -> None:
     first, _ = optimize(Learning(best=1, each=10))
     assert first.returncode == 0, first.stderr
