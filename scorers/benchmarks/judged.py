@@ -147,13 +147,12 @@ def open_scorer(without_verdict: Sense | None = None, empty: Sense = "neutral") 
         acc_attempted,
         net,
         _FAILURES,
-        *(corrected(each, "hallucinated") for each in (acc, attempted, net)),
-        *judge_error_metrics("hallucination_rate", "hallucinated"),
+        *(corrected(each, OPEN_ANSWER) for each in (acc, attempted, net)),
+        *judge_error_metrics("hallucination_rate", OPEN_ANSWER),
         mean("closer_to_correct", "closer_to_correct", closer),
         share_unparsed(),
     )
-    further = ("good", "partial")
-    facts = {"closer_to_correct", "judge_failed", "hallucinated", *further, *reference_facts(further)}
+    facts = {"closer_to_correct", "judge_failed", "hallucinated", "good", "partial", *reference_facts(OPEN_ANSWER)}
     return TaskScorer(score, metrics, facts, gold=AnswerGold)
 
 
@@ -223,6 +222,7 @@ def judged_scorer(
         which the judge gave no verdict does not count.
     """
     shares = _shares(labels)
+    judged = own_judge(labels, "")  # of what is asked, metrics need nothing
     better: Mapping[Sense, bool] = {"good": True, "bad": False}
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
@@ -249,12 +249,11 @@ def judged_scorer(
         acc_attempted,
         *of_labels,
         _FAILURES,
-        *(corrected(each, "bad") for each in (net, acc, attempted, *of_labels)),
-        *judge_error_metrics("bad_rate", "bad"),
+        *(corrected(each, judged) for each in (net, acc, attempted, *of_labels)),
+        *judge_error_metrics("bad_rate", judged),
         share_unparsed(),
     )
-    further = ("good", "partial", *shares.values())
-    facts = {"judge_failed", "bad", *further, *reference_facts(further)}
+    facts = {"judge_failed", "bad", "good", "partial", *shares.values(), *reference_facts(judged)}
     return TaskScorer(score, metrics, facts)
 
 
@@ -313,6 +312,7 @@ SUMMARY = JudgeSpec(
     labels={UNSUPPORTED: "bad", SUPPORTED: "good"},
     measurement="hallucinations",
     precision=2 / 3,
+    parts=True,
 )
 """In the paper, people confirm two thirds of the reported hallucinations (section 3.4)."""
 
@@ -390,7 +390,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
     about="assumed precision, the share of reported hallucinations that are taken to be real",
     higher_is_better=None,
     requires_option="judge",
-    interval=None,
+    has_interval=False,
 )
 def adjustment_factor(factor: Column) -> Terms:
     """Return the precision."""
@@ -420,7 +420,7 @@ def fave_scorer() -> TaskScorer:
         summaries_with_any_adjusted,
         adjustment_factor,
         micro("judge_failed", "failed", "asked", failed, **worse),
-        *judge_error_metrics("hallucinations_per_summary", "hallucinations", math.inf),
+        *judge_error_metrics("hallucinations_per_summary", SUMMARY, math.inf),
         micro("share_cited", "known", "sentences", "share of all sentences that cite a paper of the list"),
         _count("sentences", "sentences", "sentences of a summary"),
         _count("sentences_cited", "cited", "sentences with a citation"),
@@ -429,4 +429,4 @@ def fave_scorer() -> TaskScorer:
         _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
         share_unparsed(),
     )
-    return TaskScorer(score_summary, metrics, {*_COUNTS, *reference_facts(())}, gold=SummaryGold)
+    return TaskScorer(score_summary, metrics, {*_COUNTS, *reference_facts(SUMMARY)}, gold=SummaryGold)
