@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from halu_tasks.core.hashing import short_hash
@@ -28,6 +29,8 @@ NOTHING_FOUND = "(nothing was found)"
 """What is shown in place of passages if none was found."""
 FAILED = "failed"
 """The label of a question on which the judge gave no verdict."""
+_BESIDE = "_beside"
+"""What the kind of verdicts ends with that report nothing, on replies of which another verdict reports something."""
 JUDGE_FAILED = "judge_failed"
 """The metric of the share of questions on which it gave none."""
 
@@ -82,6 +85,7 @@ class JudgeSpec:
         precision: The share of the reported hallucinations that the paper takes to be real, if it says one.
         claims: How the claims of a reply are found if they are not known from the reply alone; None if they are, or if
             there is one question about a reply. The labels are then of claims, and recorded verdicts may be on any.
+        parts: Whether there are questions about several parts of a reply, as there are of claims.
     """
 
     prompt: str
@@ -94,6 +98,7 @@ class JudgeSpec:
     measurements: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     precision: float | None = None
     claims: ClaimSpec | None = None
+    parts: bool = False
 
     def text(self, question: Question) -> str:
         """Return the text of a question."""
@@ -103,6 +108,26 @@ class JudgeSpec:
     def positive(self) -> tuple[str, ...]:
         """The labels that report a hallucination."""
         return tuple(label for label, sense in self.labels.items() if sense == "bad")
+
+    @cached_property
+    def kinds(self) -> Mapping[str, bool]:
+        """The kinds of verdicts of each of which labels are a random part, and whether one reports a hallucination."""
+        own = {label: sense == "bad" for label, sense in self.labels.items()}
+        if not self.parts:
+            return own
+        return {**own, **{name + _BESIDE: False for name, reports in own.items() if not reports}, FAILED: False}
+
+    def kind(self, label: str, is_reported: bool) -> str | None:
+        """Return the kind of a verdict; None if it is none of `kinds`, as is a failure on a whole reply.
+
+        Args:
+            label: The verdict's label.
+            is_reported: Whether any verdict on the reply reports a hallucination.
+        """
+        beside = label + _BESIDE
+        if is_reported and beside in self.kinds:
+            return beside
+        return label if label in self.kinds else None
 
     def is_said_by(self, columns: Collection[str]) -> bool:
         """Return whether a metric that reads these columns is what a judge says."""

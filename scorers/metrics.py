@@ -37,8 +37,17 @@ import numpy.typing as npt
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.intervals import FEWEST, Interval, exact_interval, mean_interval
-from halu_tasks.scorers.statistics.jackknife import Flags, LeftOut, Sums, Value, leave_out, leave_out_items
+from halu_tasks.scorers.statistics.intervals import FEWEST, exact_interval, mean_interval
+from halu_tasks.scorers.statistics.jackknife import (
+    Flags,
+    LeftOut,
+    Stratum,
+    Sums,
+    Value,
+    leave_out,
+    leave_out_items,
+    reach_of_strata,
+)
 
 __all__ = ["Array", "Columns", "by_cluster"]
 
@@ -56,7 +65,7 @@ class Estimate(NamedTuple):
         value: The value, in the metric's unit.
         stderr: The clustered standard error; None, as are `low` and `high`, if it cannot be estimated: fewer than two
             clusters contribute, a class has items in fewer than five, the value is undefined without one of them, or
-            the metric has no error (`Metric.interval`).
+            the metric has no error (`Metric.has_interval`).
         low: The lower end of the 95% interval.
         high: The upper end of the 95% interval.
     """
@@ -71,6 +80,44 @@ def ratio(sums: Array) -> Array:
     """Divide the first sum by the second; NaN where the second is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], np.nan))
+
+
+_OF_STRATUM = 4
+"""The number of sums of a stratum."""
+
+
+class Strata(NamedTuple):
+    """Parts of the items, in each of which some have labels, as a metric sums them up.
+
+    Its first sums are four of each stratum: the number of items, their values by the judge, the number of those with
+    labels, and the values of these by the labels. Items of several verdicts count as often as they have one.
+
+    Attributes:
+        number: The number of strata.
+        bounds: The lowest and the highest value of an item.
+        is_linear: Whether the metric is linear in the means of the strata; of another, intervals of means are wider,
+            as only one at a time is taken to be at its end.
+    """
+
+    number: int
+    bounds: tuple[float, float]
+    is_linear: bool = True
+
+    def by_labels(self, sums: Array) -> tuple[Array, Array, Array]:
+        """Compute the sum of the values of all items of each stratum, if those with labels are like the others.
+
+        Args:
+            sums: The sums of the metric, shape (…, K).
+
+        Returns:
+            The number of items, the sum of their values by the judge, and that by the labels, shape (…, S) each. The
+            last one is that by the judge in a stratum without labels, and NaN if no stratum has any.
+        """
+        strata = sums[..., : _OF_STRATUM * self.number].reshape(*sums.shape[:-1], self.number, _OF_STRATUM)
+        items, by_judge, labelled, by_people = np.moveaxis(strata, -1, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            known = np.where(labelled > 0, items * (by_people / labelled), by_judge)
+        return items, by_judge, np.where((labelled > 0).any(axis=-1, keepdims=True), known, np.nan)
 
 
 @dataclass(frozen=True)
@@ -89,13 +136,12 @@ class Metric:
         within: Tags with their values, if the metric is computed only over the items with all of them.
         classes: For a metric that compares or averages classes, the function of columns that says for each class which
             items are of it. An interval needs five clusters of each class.
-        observations: For a metric whose items count unequally, computes from the sums over all items, shape (K,), on
-            how many equal observations its error rests at most. The first two sums are those of the metric; clusters
-            that only add to the others, which are for this function, do not contribute.
+        strata: For a metric that rests on the labelled items of several strata, what its first sums are of
+            (`Strata`). The interval then reaches as far as those of the strata allow.
         bounds: Computes from the sums over all items, shape (K,), the lowest and the highest value that `value` can
             have, if it is cut at the ends of `range` afterwards; None if the sums are not enough for an error.
-        interval: The function that computes the interval; None if the clusters give no error, because the metric does
-            not vary between them, or because chance biases it, as it does a sum of absolute differences.
+        has_interval: Whether the clusters give an error; not if the metric does not vary between them, or if chance
+            biases it, as it does a sum of absolute differences.
         members: The metrics whose mean this one is (`mean_of`).
     """
 
@@ -108,9 +154,9 @@ class Metric:
     requires_option: str | None = None
     within: tuple[tuple[str, str], ...] = ()
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
-    observations: Callable[[Array], float] | None = None
+    strata: Strata | None = None
     bounds: Callable[[Array], tuple[float, float] | None] | None = None
-    interval: Interval | None = exact_interval
+    has_interval: bool = True
     members: tuple[Metric, ...] = ()
 
     def only(self, tag: str, value: str, name: str) -> Metric:
@@ -148,7 +194,6 @@ class Metric:
         """Say on what the error rests (`jackknife.Support`)."""
         bounds = self.bounds(total) if self.bounds else self.range
         rests_on, fewest = (float(of_classes.min()), FEWEST) if len(of_classes) else (float(clusters), 2)
-        rests_on = min(rests_on, self.observations(total)) if self.observations else rests_on
         return (rests_on, bounds) if bounds and rests_on >= fewest else None
 
     @property
@@ -269,7 +314,34 @@ def estimate_of_sums(metric: Metric, sums: Sums) -> Estimate | None:
 
 def left_out_of_sums(metric: Metric, sums: Sums) -> LeftOut:
     """Compute a metric without each cluster, from what clusters add to its sums."""
-    return leave_out(metric.value, sums, metric.support, 2 if metric.observations else None)
+    known = leave_out(metric.value, sums, metric.support)
+    if not metric.strata:
+        return known
+    total, labelled = sums.total, slice(2, _OF_STRATUM * metric.strata.number, _OF_STRATUM)
+    # without its only label, nothing is known of a stratum, which says nothing of the error
+    has_only = ((sums.terms[:, labelled] > 0) & (sums.terms[:, labelled] == total[labelled])).any(axis=1)
+    strata = [
+        _stratum(metric, metric.strata, sums, total, place)
+        for place in range(0, _OF_STRATUM * metric.strata.number, _OF_STRATUM)
+        if total[place] > 0
+    ]
+    return known._replace(without=np.where(has_only, known.value, known.without), strata=tuple(strata))
+
+
+def _stratum(metric: Metric, strata: Strata, sums: Sums, total: Array, place: int) -> Stratum:
+    """Return the stratum whose sums begin at a place, with what the metric would be if its mean were another."""
+    labelled, by_people = place + 2, place + 3
+    own = Sums(sums.terms[:, [by_people, labelled]], sums.classes[:, :0], sums.times)
+    value = float(metric.value(total))
+
+    def change(mean: float) -> float:
+        assumed = total.copy()
+        assumed[[labelled, by_people]] = 1.0, mean
+        return float(metric.value(assumed)) - value
+
+    values, labels = own.terms[own.terms[:, 1] > 0].T
+    is_binomial = strata.is_linear and bool((labels == 1).all() and np.isin(values, strata.bounds).all())
+    return Stratum(leave_out(ratio, own, lambda _, clusters, __: (clusters, strata.bounds)), change, is_binomial)
 
 
 def left_out(metric: Metric, columns: Columns) -> LeftOut:
@@ -279,7 +351,7 @@ def left_out(metric: Metric, columns: Columns) -> LeftOut:
     of_items = metric.sums_of_items(columns)
     if isinstance(of_items, Sums):
         return left_out_of_sums(metric, of_items.by_cluster(columns.cluster, columns.clusters))
-    if math.isnan(of_items) or metric.interval is None:
+    if math.isnan(of_items) or not metric.has_interval:
         return LeftOut.of_value(of_items)
     counted = metric.counted(columns)
     return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.support)
@@ -293,19 +365,33 @@ def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
     if known.parts:
         return _estimate_of_mean(metric.members or [metric] * len(known.parts), known)
     moments = known.moments
-    if metric.interval and metric.within and not known.clusters:
+    if metric.has_interval and metric.within and not known.clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
     alone = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
-    if not (metric.interval and known.support and moments):
+    if not (metric.has_interval and known.support and moments):
         return alone
     rests_on, bounds = known.support
-    low, high = metric.interval(value, moments, bounds, rests_on)
+    # where there are strata, their intervals say how uncertain the error is
+    low, high = exact_interval(value, moments, bounds, rests_on, degrees=rests_on - 1 if known.strata else None)
     # the interval reaches as far as the bias, which is 0 for a mean
     if abs(moments.bias) > _ROUNDING:
         low, high = low - max(moments.bias, 0.0), high - min(moments.bias, 0.0)
+    if known.strata:
+        below, above = reach_of_strata(known.strata, [interval_of_mean(stratum) for stratum in known.strata])
+        low, high = min(low, value - below), max(high, value + above)
     if high <= bottom or low >= top:
         return alone  # the items contradict what `bounds` assumes
     return alone._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
+
+
+def interval_of_mean(stratum: Stratum) -> tuple[float, float]:
+    """Compute the interval of the mean of a stratum, the whole range if fewer than two clusters have labels."""
+    value, moments, support = stratum.share.value, stratum.share.moments, stratum.share.support
+    assert support
+    clusters, bounds = support
+    if moments is None:
+        return bounds
+    return exact_interval(value, moments, bounds, clusters, degrees=math.inf if stratum.is_binomial else None)
 
 
 def _estimate_of_mean(metrics: Sequence[Metric], mean: LeftOut) -> Estimate | None:
@@ -395,6 +481,6 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         lambda columns: math.nan,
         higher_is_better=first.higher_is_better,
         range=first.range,
-        interval=first.interval,
+        has_interval=first.has_interval,
         members=parts,
     )

@@ -122,7 +122,7 @@ def with_penalty(metrics: Iterable[Metric], penalty: float) -> tuple[Metric, ...
 
 def _costing(metric: Metric, penalty: float) -> Metric:
     if isinstance(metric.terms, Corrected):
-        own = corrected(costing(metric.terms.metric, penalty), metric.terms.measurement)
+        own = corrected(costing(metric.terms.metric, penalty), metric.terms.judged)
         return replace(own, name=metric.name, within=metric.within, requires_option=metric.requires_option)
     return costing(metric, penalty)
 
@@ -172,7 +172,7 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
         return np.asarray(np.std(figures, axis=-1, ddof=1))
 
     about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    deviation = Metric(SPREAD, terms, about, None, headline.range, value, headline.requires_option, interval=None)
+    deviation = Metric(SPREAD, terms, about, None, headline.range, value, headline.requires_option, has_interval=False)
     return *metrics, deviation, *parts
 
 

@@ -259,7 +259,7 @@ def verdicts(
     ],
     sample: Annotated[Count, Help("about how many verdicts of each model; whole replies are drawn")] = 150,
     half_reported: Annotated[
-        bool, Help("draw half of them from replies that the judge reported, with weights, where these are rare")
+        bool, Help("draw half of them from replies that the judge reported, where these are rare")
     ] = False,
     seed: Annotated[int, Help("seed of the sample")] = 0,
 ) -> int:

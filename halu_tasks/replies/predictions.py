@@ -32,7 +32,7 @@ _OPTIONAL: dict[str, Callable[[str], Any]] = {"target": str, "probability": floa
 _OPTIONAL |= dict.fromkeys(DETECTED, json.loads)
 _LAST_EPOCH = 1_000_000
 # columns that a table of drawn verdicts has, and predictions do not
-_OF_DRAWN = {"shown", "weight"}
+_OF_DRAWN = {"shown", "label", "by"}
 # fields that a row of lm-eval's log of samples has
 _OF_SAMPLE = {"doc", "resps", "filtered_resps"}
 _ALL_SPANS = 'with all its spans: {"spans": [{"start": …, "end": …}, …]}'

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.reference import FEWEST, GIVEN, drawn_otherwise
+from halu_tasks.scorers.reference import GIVEN, LABELS, unlabelled_kinds
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.tasks import Evaluation, Task
 
 _UNCORRECTED = (
@@ -44,7 +45,7 @@ def label_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
 
 def number_used(scores: Sequence[ScoredReply]) -> int:
     """Return how many labels of verdicts the scores have."""
-    return round(sum(score.facts.get("labels", 0.0) for score in scores))
+    return round(sum(score.facts.get(LABELS, 0.0) for score in scores))
 
 
 def unused_labels(task: Task, given: int, used: int) -> list[str]:
@@ -58,31 +59,29 @@ def unused_labels(task: Task, given: int, used: int) -> list[str]:
 
 
 def unfit_labels(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
-    """Warn of labels of a run that are no random part of its verdicts, or too few for its figures."""
-    if biased := drawn_otherwise(scores):
-        return [f"{task.name}: {biased}"]
-    used = number_used(scores)
-    if used and task.judged and task.judged.measurements:
+    """Warn of labels of a run that are too few for its figures, or say nothing of a kind of verdicts."""
+    assert task.judged
+    if number_used(scores) and task.judged.measurements:
         named = {f"reference_{name}" for name in task.judged.measurements}
         if not any(named & score.facts.keys() for score in scores):
             labels = ", ".join(task.judged.read.labels)
             return [f"{task.name}: some labels say yes or no, so shares of labels are not corrected; write {labels}"]
-    if used < FEWEST:
-        return [f"{task.name}: {used} labels are too few for an interval of the corrected rate, {FEWEST} are needed"]
-    weight, positive = (
-        sum(score.facts.get(name, 0.0) for score in scores) for name in ("label_weight", "label_positive")
-    )
-    if 0 < positive < weight:
-        return []
-    kind, missing = ("a", "specificity") if positive else ("no", "sensitivity")
-    return [f"{task.name}: all {used} labels say {kind} hallucination, so judge_{missing} is unknown"]
+    labelled = len({score.cluster for score in scores if score.facts.get(LABELS)})
+    if labelled < FEWEST:
+        few = f"labels of {labelled} replies are too few for an interval of the corrected rate, {FEWEST} are needed"
+        return [f"{task.name}: {few}"]
+    return [
+        f"{task.name}: no label is of the {said:,} verdicts {kind!r}, which count as the judge says, and whatever they "
+        "may be is in the interval; label some of them (halu-tasks label verdicts draws from all)"
+        for kind, said in unlabelled_kinds(task.judged, scores).items()
+    ]
 
 
 def uncorrected_note(task: Task, scores: Sequence[ScoredReply]) -> str | None:
     """Return a note that a judged rate is not the truth, unless the scores say something of the judge's errors."""
     if not _is_judged(task, scores):
         return None
-    if any(name in score.facts for score in scores for name in ("labels", "assumed_sensitivity_low")):
+    if any(name in score.facts for score in scores for name in (LABELS, "assumed_sensitivity_low")):
         return None
     return _UNCORRECTED.format(headline=task.headline)
 

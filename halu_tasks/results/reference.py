@@ -15,7 +15,8 @@ from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.read import read_results
 from halu_tasks.results.run import Run, RunReply
 from halu_tasks.scorers.judge import FAILED, JudgeSpec
-from halu_tasks.scorers.reference import FEWEST, ReferenceLabels, squeezed
+from halu_tasks.scorers.reference import ReferenceLabels, squeezed
+from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.reference import FIELDS, read_reference, write_label_rows
 
@@ -32,12 +33,12 @@ def draw_verdicts(
         seed: The seed; which are drawn depends on it and on the replies.
         output: The file, JSON Lines if its name ends in `.jsonl`, otherwise CSV.
         half_reported: Whether to draw half of the verdicts from the replies of which the judge reports any, all of
-            these if they have fewer, and the others from the rest. Each reply has the weight of its part.
+            these if they have fewer, and the others from the rest.
 
     Returns:
         The `model` and `task` of each run with the numbers of `verdicts` and `replies` that were drawn, with
-        `half_reported` also of `reported` replies, and the judge's `labels`; and warnings of runs with fewer verdicts
-        than an interval needs labels.
+        `half_reported` also of `reported` replies, and the judge's `labels`; and warnings of runs with fewer replies
+        than an interval needs labels of.
 
     Raises:
         DataError: There are no results with a judge's verdicts, or a file cannot be read or written.
@@ -57,22 +58,20 @@ def draw_verdicts(
             for says in (True, False)
         )
         sample = _sample(reported, others, number, seed)
-        own = [row for answer, weight in sample for row in _verdicts(run, task, answer, f"{weight:.6g}")]
+        own = [row for answer in sample for row in _verdicts(run, task, answer)]
         numbers = {"verdicts": len(own), "replies": f"{len(sample):,} of {len(judged):,}"}
         if half_reported:
-            of_reported = sum(_reports(task.judged, answer) for answer, _ in sample)
+            of_reported = sum(_reports(task.judged, answer) for answer in sample)
             numbers["reported"] = f"{of_reported:,} of {len(reported):,}"
         words = ", ".join(task.judged.read.labels)
         drawn.append({"model": run.model, "task": task.name, **numbers, "labels": words})
-        if len(own) < FEWEST:
+        if len(sample) < FEWEST:
             warnings.append(
-                f"{run.model}: {len(own)} verdicts of {task.name} are too few for an interval of the corrected rate, "
-                f"{FEWEST} labels are needed"
+                f"{run.model}: {len(sample)} replies of {task.name} are too few for an interval of the corrected rate, "
+                f"labels of {FEWEST} are needed"
             )
-        for row in own:
-            # one label is of all equal replies; of those of several runs, the same are drawn first
-            key = (task.name, row["id"], *map(squeezed, (row["claim"], row["reply"])))
-            rows[key] = min(rows.get(key, row), row, key=lambda one: float(one["weight"]))
+        # one label is of all equal replies; of those of several runs, the same are drawn first
+        rows |= {(task.name, row["id"], *map(squeezed, (row["claim"], row["reply"]))): row for row in own}
     if not rows:
         raise DataError(f"{', '.join(paths)}: expected results with a judge's verdicts, found none")
     write_label_rows(output, rows.values())
@@ -83,27 +82,25 @@ def _reports(judged: JudgeSpec, answer: RunReply) -> bool:
     return any(verdict.label in judged.positive for verdict in answer.score.verdicts)
 
 
-def _sample(
-    reported: Sequence[RunReply], others: Sequence[RunReply], number: int, seed: int
-) -> list[tuple[RunReply, float]]:
-    """Draw replies with about `number` verdicts, half of each part if it has as many; return them with their weights.
+def _sample(reported: Sequence[RunReply], others: Sequence[RunReply], number: int, seed: int) -> list[RunReply]:
+    """Draw replies with about `number` verdicts, half of each part if it has as many.
 
     Both parts are mixed, so that who labels the first rows only labels some of both.
     """
     sizes = [sum(len(answer.score.verdicts) for answer in part) for part in (reported, others)]
     # what a part has not is drawn from the other one
     wanted = [max(number / 2, number - sizes[1]), max(number / 2, number - sizes[0])]
-    sample = []
+    sample: list[RunReply] = []
     for part, size, verdicts in zip((reported, others), sizes, wanted, strict=True):
         if not part:
             continue
         replies = min(max(round(verdicts * len(part) / size), 1), len(part))
         order = sorted(part, key=lambda answer: stable_hash(seed, answer.item.id, answer.reply))
-        sample += [(answer, len(part) / replies) for answer in order[:replies]]
-    return sorted(sample, key=lambda drawn: stable_hash(seed, drawn[0].item.id, drawn[0].reply))
+        sample += order[:replies]
+    return sorted(sample, key=lambda answer: stable_hash(seed, answer.item.id, answer.reply))
 
 
-def _verdicts(run: Run, task: Task, answer: RunReply, weight: str) -> Iterator[dict[str, Any]]:
+def _verdicts(run: Run, task: Task, answer: RunReply) -> Iterator[dict[str, Any]]:
     """Return a row for each verdict on a reply; its columns are `FIELDS`."""
     assert task.judged
     reply = task.judged_text(run.scoring, answer.item, answer.reply)
@@ -115,7 +112,7 @@ def _verdicts(run: Run, task: Task, answer: RunReply, weight: str) -> Iterator[d
     for verdict, question in zip(answer.score.verdicts, questions, strict=True):
         if verdict.label != FAILED:
             shown = "\n\n".join(f"{name}: {_unfenced(text)}" for name, text in question.fields.items())
-            values = (task.name, answer.item.id, verdict.about, reply, shown, "", "", weight)
+            values = (task.name, answer.item.id, verdict.about, reply, shown, "", "")
             yield dict(zip(FIELDS, values, strict=True))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -18,7 +17,7 @@ from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.reference import ReferenceLabels, VerdictLabel, squeezed
 from halu_tasks.tasks.task import Task
 
-FIELDS = ("task", "id", "claim", "reply", "shown", "label", "by", "weight")
+FIELDS = ("task", "id", "claim", "reply", "shown", "label", "by")
 """The columns of a table.
 
 Only `id` and `label` are needed, and `claim` if a reply has several verdicts; `shown` is only for people.
@@ -81,7 +80,7 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
 
     Raises:
         DataError: The file cannot be read or has no label of the task, a value is invalid, one annotator's labels of
-            the same reply contradict each other, labels of it differ in weight, or there is no item with an id.
+            the same reply contradict each other, labels have weights, or there is no item with an id.
     """
     assert task.judged
     together: dict[tuple[str, str, str | None], dict[str, VerdictLabel]] = {}
@@ -92,9 +91,6 @@ def read_reference(path: str, task: Task, ids: Collection[str] | None = None) ->
                 given = together.setdefault(key, {})
                 if (before := given.setdefault(label.by, label)).value != label.value or before.labels != label.labels:
                     raise ValueError(f"a label of {label.id!r} contradicts an earlier one of the same reply")
-                if (first := next(iter(given.values()))).weight != label.weight:
-                    weights = f"{first.weight:g} and {label.weight:g}"
-                    raise ValueError(f"labels of one reply to {label.id!r} have the weights {weights}; give it one")
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
     if not together:
@@ -136,10 +132,12 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
         raise ValueError("expected strings in 'claim' and 'reply'")
     if label is None or not str(label).strip():
         return
-    weight = 1.0 if row.get("weight") in (None, "") else _number(row["weight"])
-    if weight is None or not 1 <= weight < math.inf:
-        raise ValueError(f"weight is {row['weight']!r}, expected 1 / the probability of being drawn, 1 or more")
-    yield VerdictLabel(id, claim, reply, _value(label, judged), str(by), weight, _named(label, judged))
+    if row.get("weight") not in (None, ""):
+        raise ValueError(
+            "labels have no weights: those of a draw by what the judge says need none, so remove the column 'weight'; "
+            "of any other draw, score each part alone"
+        )
+    yield VerdictLabel(id, claim, reply, _value(label, judged), str(by), _named(label, judged))
 
 
 def _labels_of_details(row: Row, id: str, by: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
@@ -153,7 +151,7 @@ def _labels_of_details(row: Row, id: str, by: str, judged: JudgeSpec) -> Iterato
             raise ValueError(f"expected objects with 'about' and 'label' in 'verdicts', got {verdict!r}")
         if label != FAILED:
             reply = "\n".join(parts) if answer else None
-            yield VerdictLabel(id, about, reply, _value(label, judged), by, labels=_named(label, judged))
+            yield VerdictLabel(id, about, reply, _value(label, judged), by, _named(label, judged))
 
 
 def _value(label: Any, judged: JudgeSpec) -> float:

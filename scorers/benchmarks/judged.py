@@ -157,13 +157,12 @@ def open_scorer(without_verdict: Sense | None = None, empty: Sense = "neutral") 
         acc_attempted,
         net,
         _FAILURES,
-        *(corrected(each, "hallucinated") for each in (acc, attempted, net)),
-        *judge_error_metrics("hallucination_rate", "hallucinated"),
+        *(corrected(each, OPEN_ANSWER) for each in (acc, attempted, net)),
+        *judge_error_metrics("hallucination_rate", OPEN_ANSWER),
         mean("closer_to_correct", "closer_to_correct", closer),
         share_unparsed(),
     )
-    further = ("good", "partial")
-    facts = {"closer_to_correct", "judge_failed", "hallucinated", *further, *reference_facts(further)}
+    facts = {"closer_to_correct", "judge_failed", "hallucinated", "good", "partial", *reference_facts(OPEN_ANSWER)}
     return TaskScorer(score, metrics, facts, gold=AnswerGold)
 
 
@@ -209,7 +208,14 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     if REPLY not in placeholders(asked):
         claims = ClaimSpec(_LISTING, of_claim, looks_up)
         return JudgeSpec(
-            asked, of_sentences, reader, unjudged=UNPARSED, labels=labels, measurement=_BAD_CLAIMS, claims=claims
+            asked,
+            of_sentences,
+            reader,
+            unjudged=UNPARSED,
+            labels=labels,
+            measurement=_BAD_CLAIMS,
+            claims=claims,
+            parts=True,
         )
     return JudgeSpec(
         asked,
@@ -250,6 +256,7 @@ def judged_scorer(
         which the judge gave no verdict does not count.
     """
     shares = _shares(labels)
+    judged = own_judge(labels, "{{reply}}")
     better: Mapping[Sense, bool] = {"good": True, "bad": False}
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
@@ -276,12 +283,11 @@ def judged_scorer(
         acc_attempted,
         *of_labels,
         _FAILURES,
-        *(corrected(each, "bad") for each in (net, acc, attempted, *of_labels)),
-        *judge_error_metrics("bad_rate", "bad"),
+        *(corrected(each, judged) for each in (net, acc, attempted, *of_labels)),
+        *judge_error_metrics("bad_rate", judged),
         share_unparsed(),
     )
-    further = ("good", "partial", *shares.values())
-    facts = {"judge_failed", "bad", *further, *reference_facts(further)}
+    facts = {"judge_failed", "bad", "good", "partial", *shares.values(), *reference_facts(judged)}
     return TaskScorer(score, metrics, facts)
 
 
@@ -326,6 +332,7 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
     """
     counted: dict[str, Sense] = {label: neutral if sense == "neutral" else sense for label, sense in labels.items()}
     number_of = {label: f"claims_{slug(label)}" for label in labels}
+    judged = own_judge(labels, "{{claim}}")
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
         measurements: dict[str, float] = {}
@@ -373,11 +380,11 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
         replace(_count("claims", "claims", "claims of a reply"), **_BY_JUDGE),
         _count(_BAD_CLAIMS, _BAD_CLAIMS, "claims of a reply with a bad label", False),
         micro("judge_failed", "failed", "asked", "share of claims on which the judge gave no verdict", **worse),
-        *judge_error_metrics(_BAD_CLAIMS, _BAD_CLAIMS, math.inf),
+        *judge_error_metrics(_BAD_CLAIMS, judged, math.inf),
         share_unparsed(),
     )
     numbers = ("asked", "failed", "claims", "good_claims", "relevant_claims", _BAD_CLAIMS, *number_of.values())
-    return TaskScorer(score, metrics, {*_MEASURED, *numbers, *reference_facts(())})
+    return TaskScorer(score, metrics, {*_MEASURED, *numbers, *reference_facts(judged)})
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------
@@ -432,6 +439,7 @@ SUMMARY = JudgeSpec(
     labels={UNSUPPORTED: "bad", SUPPORTED: "good"},
     measurement="hallucinations",
     precision=2 / 3,
+    parts=True,
 )
 """In the paper, people confirm two thirds of the reported hallucinations (section 3.4)."""
 
@@ -509,7 +517,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
     about="assumed precision, the share of reported hallucinations that are taken to be real",
     higher_is_better=None,
     requires_option="judge",
-    interval=None,
+    has_interval=False,
 )
 def adjustment_factor(factor: Column) -> Terms:
     """Return the precision."""
@@ -539,7 +547,7 @@ def fave_scorer() -> TaskScorer:
         summaries_with_any_adjusted,
         adjustment_factor,
         micro("judge_failed", "failed", "asked", failed, **worse),
-        *judge_error_metrics("hallucinations_per_summary", "hallucinations", math.inf),
+        *judge_error_metrics("hallucinations_per_summary", SUMMARY, math.inf),
         micro("share_cited", "known", "sentences", "share of all sentences that cite a paper of the list"),
         _count("sentences", "sentences", "sentences of a summary"),
         _count("sentences_cited", "cited", "sentences with a citation"),
@@ -548,4 +556,4 @@ def fave_scorer() -> TaskScorer:
         _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
         share_unparsed(),
     )
-    return TaskScorer(score_summary, metrics, {*_COUNTS, *reference_facts(())}, gold=SummaryGold)
+    return TaskScorer(score_summary, metrics, {*_COUNTS, *reference_facts(SUMMARY)}, gold=SummaryGold)

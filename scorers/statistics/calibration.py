@@ -200,7 +200,9 @@ def brier(label: str, probability: Column, target: Column) -> Terms:
 
 
 @_of_label(
-    f"expected calibration error of the probability of {{label}}, in {BINS} bins", higher_is_better=False, interval=None
+    f"expected calibration error of the probability of {{label}}, in {BINS} bins",
+    higher_is_better=False,
+    has_interval=False,
 )
 def ece(label: str, probability: Column, target: Column) -> Terms:
     """Compute the mean over bins of the absolute difference between average probability and share of the label.
@@ -222,7 +224,7 @@ def ece(label: str, probability: Column, target: Column) -> Terms:
     about="expected ece of calibrated probabilities, which is the part of ece that is due to chance",
     requires_option="probability",
     higher_is_better=None,
-    interval=None,
+    has_interval=False,
 )
 def ece_by_chance(probability: Column) -> Terms:
     """Compute the mean over bins of the expected absolute difference.

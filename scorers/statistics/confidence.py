@@ -200,7 +200,7 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
             "coverage_at_risk",
             lambda columns: RiskCoverage.of(attempts, columns).coverage(_risk(columns)),
             "largest share of items whose answers can be kept by confidence while at most `risk` of these are wrong",
-            interval=None,
+            has_interval=False,
             **_ASKED,
         ),
         Metric(

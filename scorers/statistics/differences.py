@@ -10,7 +10,7 @@ found.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -28,7 +28,7 @@ from halu_tasks.scorers.statistics.intervals import (
     unseen_share,
     unseen_weight,
 )
-from halu_tasks.scorers.statistics.jackknife import LeftOut
+from halu_tasks.scorers.statistics.jackknife import LeftOut, Stratum, reach_of_strata
 
 T = TypeVar("T")
 
@@ -198,7 +198,7 @@ class DifferenceError(NamedTuple):
         width: The width of the metric's range, which is the largest possible difference; may be infinite.
         unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
             if the width is infinite.
-        clusters: The number of clusters, or of equal observations, on which the difference rests (`support`).
+        clusters: The number of clusters on which the difference rests (`support`).
     """
 
     value: float
@@ -262,15 +262,62 @@ class MeanDifferenceError(NamedTuple):
         return joint_reach(np.array([part.reach(beyond, sign) for part in self.parts]), self.correlation) / self.of
 
     def tail(self, above: float, sign: int) -> float:
-        """Return the p-value that `DifferenceError.tail` does, by bisection."""
-        low, high = -300.0, math.log10(0.5)
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.reach(10**middle, sign) > abs(above) else (low, middle)
-        return 10**high if above >= 0 else 1 - 10**high
+        """Return the p-value that `DifferenceError.tail` does."""
+        return _tail(self.reach, above, sign)
 
 
-def _error(metric: Metric, change: LeftOut) -> DifferenceError | MeanDifferenceError | None:
+class StrataDifferenceError(NamedTuple):
+    """The error of a difference that rests on labelled items of several strata in each run.
+
+    The interval is the wider one of Student's t and of that combined from the strata, as that of a figure is.
+
+    Attributes:
+        stderr: The jackknife standard error.
+        clusters: The number of clusters on which the difference rests.
+        width: The width of the metric's range.
+        strata: The strata of both runs.
+        of_strata: The error of the mean of each, as a distance from the middle of its range; None if fewer than two
+            clusters have labels.
+    """
+
+    stderr: float
+    clusters: float
+    width: float
+    strata: Sequence[Stratum]
+    of_strata: Sequence[DifferenceError | None]
+
+    def reach(self, beyond: float, sign: int = 1) -> float:
+        """Return the distance to an end, as `DifferenceError.reach`."""
+        ends = []
+        for stratum, error in zip(self.strata, self.of_strata, strict=True):
+            low, high = _bounds(stratum.share)
+            if error:
+                mean = stratum.share.value
+                low, high = max(low, mean - error.reach(beyond)), min(high, mean + error.reach(beyond, -1))
+            ends.append((low, high))
+        below, above = reach_of_strata(self.strata, ends)
+        return max(-t_quantile(self.clusters - 1.0, beyond) * self.stderr, below if sign > 0 else above)
+
+    def tail(self, above: float, sign: int) -> float:
+        """Return the p-value that `DifferenceError.tail` does."""
+        return _tail(self.reach, above, sign)
+
+
+def _tail(reach: Callable[[float, int], float], above: float, sign: int) -> float:
+    """Return the p-value at which an interval of a given reach ends at a bound, by bisection."""
+    low, high = -300.0, math.log10(0.5)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if reach(10**middle, sign) > abs(above) else (low, middle)
+    return 10**high if above >= 0 else 1 - 10**high
+
+
+def _bounds(share: LeftOut) -> tuple[float, float]:
+    assert share.support
+    return share.support[1]
+
+
+def _error(metric: Metric, change: LeftOut) -> DifferenceError | MeanDifferenceError | StrataDifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
     if change.parts and not metric.members:
         errors = [_error_of_one(metric, part) for part in change.parts]
@@ -280,15 +327,28 @@ def _error(metric: Metric, change: LeftOut) -> DifferenceError | MeanDifferenceE
         covariance = change.covariance()
         stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / change.of
         return MeanDifferenceError(known, correlation_of(covariance), change.of, stderr, known[0].width)
-    return _error_of_one(metric, change)
+    whole = _error_of_one(metric, change)
+    if not (whole and change.strata):
+        return whole
+    of_strata = [_error_of_share(stratum.share) for stratum in change.strata]
+    return StrataDifferenceError(whole.stderr, whole.clusters, whole.width, change.strata, of_strata)
+
+
+def _error_of_share(share: LeftOut) -> DifferenceError | None:
+    bottom, top = _bounds(share)
+    return _error_within((top - bottom) / 2, share._replace(value=share.value - (top + bottom) / 2))
 
 
 def _error_of_one(metric: Metric, change: LeftOut) -> DifferenceError | None:
+    return _error_within(metric.range[1] - metric.range[0], change) if metric.has_interval else None
+
+
+def _error_within(width: float, change: LeftOut) -> DifferenceError | None:
+    """Compute the error of a difference that is between minus a width and this width."""
     moments = change.moments
-    if not (moments and change.support and metric.interval):
+    if not (moments and change.support):
         return None
     rests_on = min(change.support[0], change.clusters)
-    width = metric.range[1] - metric.range[0]
     unit = width if math.isfinite(width) else 1.0
     moments = moments.in_units(unit)
     varies = moments.second > NO_VARIANCE

@@ -24,7 +24,7 @@ carry the variance, and is added to the other by the squares of the two distance
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,9 +46,6 @@ NO_VARIANCE = 1e-18
 
 _MOST = 1e16
 """The largest number of observations; from twice as many on, scipy does not find some quantiles of a beta."""
-
-Interval = Callable[["float", "Moments", "tuple[float, float]", "float | None"], "tuple[float, float]"]
-"""Computes a 95% interval: (value, moments, bounds, clusters that it rests on) -> (low, high)."""
 
 
 class Moments(NamedTuple):
@@ -118,11 +115,16 @@ def t_quantile(degrees: float, below: float = ABOVE) -> float:
     """Compute a quantile of Student's t distribution, by default the 0.975 one, from its degrees of freedom (> 0)."""
     from scipy.special import stdtrit  # takes long to import, and many commands compute no interval
 
-    return float(stdtrit(degrees, below))
+    return float(stdtrit(min(degrees, _MOST), below))
 
 
 def exact_interval(
-    value: float, moments: Moments, bounds: tuple[float, float] = (0.0, 1.0), clusters: float | None = None
+    value: float,
+    moments: Moments,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    clusters: float | None = None,
+    *,
+    degrees: float | None = None,
 ) -> tuple[float, float]:
     """Compute the 95% interval of a value, exact at the effective number of observations.
 
@@ -130,7 +132,9 @@ def exact_interval(
         value: The value.
         moments: The moments of the deviations of C clusters, two or more.
         bounds: The lowest and the highest possible value; the highest may be infinite.
-        clusters: The number of clusters, or of equal observations, on which the value rests, if fewer than C.
+        clusters: The number of clusters on which the value rests, if fewer than C.
+        degrees: The degrees of freedom of the error; by default, they are estimated, and the interval allows for
+            clusters that were not seen.
 
     Returns:
         The lower and the upper end, within the bounds.
@@ -145,13 +149,14 @@ def exact_interval(
     clusters = min(clusters or moments.number, moments.number)
     in_units = moments.in_units(width)
     implied, derivative = (v * (1 - v), 1 - 2 * v) if is_bounded else (v, 1.0)
-    t = t_quantile(clusters - 1.0)
+    t = t_quantile(clusters - 1.0 if degrees is None else degrees)
     n, unseen = clusters * (NORMAL / t) ** 2, unseen_share(clusters, t) if implied > 0 else 0.0
     varies = implied > 0 and in_units.second > NO_VARIANCE
     if varies:
-        t = t_quantile(min(degrees_of_freedom(in_units, derivative / implied), clusters - 1.0))
+        if degrees is None:
+            t = t_quantile(min(degrees_of_freedom(in_units, derivative / implied), clusters - 1.0))
         n = min(implied / in_units.second * (NORMAL / t) ** 2, _MOST)
-        unseen *= math.sqrt(unseen_weight(in_units, implied / clusters))
+        unseen *= math.sqrt(unseen_weight(in_units, implied / clusters)) if degrees is None else 0.0
     low = high = v
     if is_bounded and (varies or not unseen):
         low = betaincinv(n * v, n * (1 - v) + 1, BELOW) if v > 0 else 0.0

@@ -28,8 +28,8 @@ are those of the first class, then of the second, and so on. The first two of a 
 Flags = npt.NDArray[np.bool_]
 Support = Callable[[Array, int, Numbers], "tuple[float, tuple[float, float]] | None"]
 """Says on what the error of a metric rests, from the sums over all clusters, shape (K,), the number of clusters that
-contribute, and that of those with items of each class, shape (L,): the number of clusters, or of equal observations if
-it is lower, and the lowest and highest possible value. None if it is too little."""
+contribute, and that of those with items of each class, shape (L,): the number of clusters, and the lowest and highest
+possible value. None if it is too little."""
 
 # the number of items, times that of groups of clusters, from which on fewer groups are left out
 _WORK = 2_000_000
@@ -102,6 +102,7 @@ class LeftOut(NamedTuple):
         times: How many clusters are like each of them, shape (R,); None if each is one cluster.
         parts: The values of which this is the sum, divided by `of`; empty if it is no mean.
         of: The number of values that it is the mean of; those that are not among `parts` are 0.
+        strata: The strata whose labelled items the value rests on (`Stratum`); empty if it rests on all items alike.
     """
 
     value: float
@@ -111,6 +112,7 @@ class LeftOut(NamedTuple):
     times: Numbers | None = None
     parts: tuple[LeftOut, ...] = ()
     of: int = 1
+    strata: tuple[Stratum, ...] = ()
 
     @property
     def clusters(self) -> int:
@@ -153,6 +155,7 @@ class LeftOut(NamedTuple):
             parts[0].times,
             tuple(parts),
             of,
+            tuple(stratum.times(1 / of) for part in parts for stratum in part.strata),
         )
 
     def minus(self, other: LeftOut) -> LeftOut:
@@ -168,6 +171,7 @@ class LeftOut(NamedTuple):
             self.times,
             parts=tuple(one.minus(another) for one, another in pairs),
             of=min(self.of, other.of),  # one run may have unparsed replies, whose figure is 0
+            strata=(*self.strata, *(stratum.times(-1.0) for stratum in other.strata)),
         )
 
     def covariance(self) -> Array:
@@ -181,14 +185,56 @@ class LeftOut(NamedTuple):
         return np.array([[exact_sum(one * other, self.times) for other in errors] for one in errors])
 
 
-def leave_out(value: Value, sums: Sums, support: Support, own: int | None = None) -> LeftOut:
+class Stratum(NamedTuple):
+    """A part of the items whose mean is only known from those of them that have labels.
+
+    Attributes:
+        share: The mean of the items with labels, without each cluster; NaN if there are none.
+        change: Computes by how much a metric changes if the mean of all items of the stratum is a given one.
+        is_binomial: Whether the mean itself says how uncertain it is, as each label is of a cluster of its own and at
+            an end of the range.
+    """
+
+    share: LeftOut
+    change: Callable[[float], float]
+    is_binomial: bool
+
+    def times(self, factor: float) -> Stratum:
+        """Return the stratum of the metric times a factor."""
+        return self._replace(change=lambda mean: factor * self.change(mean))
+
+
+def reach_of_strata(strata: Sequence[Stratum], ends: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Combine the intervals of the means of independent strata into the distances from a metric to its ends.
+
+    This is the method of variance estimates recovery (`intervals.mean_interval`): what the metric changes by with each
+    mean at an end of its interval is combined by the squares. Where the interval is not from labels, because fewer than
+    two clusters have any, the change is added.
+
+    Args:
+        strata: The strata.
+        ends: The interval of the mean of each.
+
+    Returns:
+        The distances to the lower and to the upper end; infinite if the metric is undefined at the end of an interval.
+    """
+    changes = np.array([[*map(stratum.change, own), 0.0] for stratum, own in zip(strata, ends, strict=True)])
+    if np.isnan(changes).any():
+        return math.inf, math.inf
+    known = np.array([stratum.share.moments is not None for stratum in strata])
+    below, above = (
+        math.hypot(*each[known]) + abs(float(each[~known].sum())) for each in (changes.min(axis=1), changes.max(axis=1))
+    )
+    return below, above
+
+
+def leave_out(value: Value, sums: Sums, support: Support) -> LeftOut:
     """Compute a function of sums without each cluster.
 
     Args:
         value: The function.
         sums: What the clusters add to the sums.
         support: Says on what the error rests.
-        own: How many of the first sums the value is computed from; all if it is None.
     """
     total = sums.total
     values = value(np.concatenate([total[None], total - sums.terms]))
@@ -200,8 +246,7 @@ def leave_out(value: Value, sums: Sums, support: Support, own: int | None = None
         return LeftOut(float(values[0]), without, contributes, support(total, int(clusters), of_classes), sums.times)
 
     if values.ndim == 1:
-        terms = sums.terms[:, :own]
-        return part(values, terms, sums.classes & (terms != 0).any(axis=1)[:, None])
+        return part(values, sums.terms, sums.classes & (sums.terms != 0).any(axis=1)[:, None])
     occurs = ~np.isnan(values[0])
     terms = sums.terms.reshape(len(sums.terms), len(occurs), -1)[..., :2]
     # a figure that follows those of the classes is known, such as that of replies without an answer

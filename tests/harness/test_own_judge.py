@@ -156,7 +156,7 @@ def test_a_report_and_labels_need_no_task_file(
     assert main(["export", "eee", str(results), "-o", str(tmp_path / "eee"), "--model-id", "m=org/m"]) == 0
     exported = "\n".join(path.read_text() for path in (tmp_path / "eee").rglob("*.json"))
     assert "Ist die Antwort durch den Text belegt" in exported and "share_teilweise_belegt" in exported
-    assert main(["label", "verdicts", log.location, "--sample", "30", "-o", str(drawn)]) == 3
-    assert "28 verdicts of stuetzung are too few" in capsys.readouterr().err
+    assert main(["label", "verdicts", log.location, "--sample", "3", "-o", str(drawn)]) == 3
+    assert "3 replies of stuetzung are too few" in capsys.readouterr().err
     first = json.loads(drawn.read_text().splitlines()[0])
     assert first["shown"].startswith("frage: ") and "quelle: " in first["shown"] and first["reply"]

@@ -4,7 +4,6 @@ import csv
 import json
 import re
 import shlex
-from collections import Counter
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -121,9 +120,9 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     half = [results("one", strange, "--reference", str(reference)), results("two", right)]
     report, compared = reported(*half)
     (pair,), (column,) = report["pairs"], report["columns"]
-    assert column["compared_by"] == pair["metric"] == "hallucination_rate"
+    assert column["compared_by"] == pair["metric"] == "net"
     # the judge prefers the second model, which claims nothing as long as its errors are not known
-    assert pair["value"] == 1 and pair["p"] < 0.01 and pair["better"] is None and pair["p_adjusted"] is None
+    assert pair["value"] == -2 and pair["p"] < 0.01 and pair["better"] is None and pair["p_adjusted"] is None
     assert [result["rank"] for result in report["results"]] == [None, None] and report["wins"] == []
     (told,) = (sentence for sentence in report["summary"] if "judge" in sentence)
     assert told.startswith("No model is said to lead or to be better on cfaith_gen: these are a judge's verdicts")
@@ -134,9 +133,9 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
 
     report, compared = reported(half[0], results("two", right, "--reference", str(reference)))
     (pair,), (column,) = report["pairs"], report["columns"]
-    assert column["headline"] == "hallucination_rate"
-    assert column["compared_by"] == pair["metric"] == "hallucination_rate_ppi"
-    assert pair["value"] < -0.5 and pair["better"] == pair["first"], "people prefer the first one"
+    assert column["headline"] == "net"
+    assert column["compared_by"] == pair["metric"] == "net_ppi"
+    assert pair["value"] > 1 and pair["better"] == pair["first"], "people prefer the first one"
     assert report["summary"][0].startswith("one leads on cfaith_gen.") and "judge" not in report["rule"]
     ranks = {result["entry"]: result["rank"] for result in report["results"]}
     assert ranks == {pair["first"]: [1, 1], pair["second"]: [2, 2]}
@@ -194,7 +193,7 @@ def label_drawn(path: Path) -> None:
         writer.writerows({**row, "label": "yes" if "在火星上" in row["reply"] else "no"} for row in rows)
 
 
-def test_half_of_the_labels_may_be_of_reported_replies_with_the_weights_that_this_needs(
+def test_half_of_the_labels_may_be_of_reported_replies(
     judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     """The judge reports 24 of 36 replies."""
@@ -203,24 +202,20 @@ def test_half_of_the_labels_may_be_of_reported_replies_with_the_weights_that_thi
     results.write_text(json.dumps(score(capsys, *of_run)))
 
     def draw(number: int, *options: str) -> list[dict[str, Any]]:
-        command = ["label", "verdicts", str(results), "--sample", str(number), "-o", str(drawn), *options]
-        assert main(command) == (0 if number >= 30 else 3)
+        assert main(["label", "verdicts", str(results), "--sample", str(number), "-o", str(drawn), *options]) == 0
         return [row for _, row in read_label_rows(drawn)]
 
     half = draw(12, "--half-reported")
     assert re.search(r"cfaith_gen +12 +12 of 36 +6 of 24", capsys.readouterr().out)
-    assert Counter(("在火星上" in row["reply"], row["weight"]) for row in half) == {(True, "4"): 6, (False, "2"): 6}
+    assert sum("在火星上" in row["reply"] for row in half) == 6
     assert half == draw(12, "--half-reported") != draw(12, "--half-reported", "--seed", "1")
     assert sum("在火星上" in row["reply"] for row in half[:6]) in range(1, 6), "the first rows are of one kind"
     # where one kind has fewer than half, all of these are drawn, and more of the other
     more = draw(30, "--half-reported")
-    assert Counter(row["weight"] for row in more) == {f"{24 / 18:.6g}": 18, "1": 12}
+    assert sum("在火星上" in row["reply"] for row in more) == 18 and len(more) == 30
     label_drawn(drawn)
     capsys.readouterr()
-    assert main(["score", "cfaith_gen", str(replies), *judge, "--reference", str(drawn), "--json"]) == 0
-    printed = capsys.readouterr()
-    assert "no random part" not in printed.err
-    assert json.loads(printed.out)["metrics"]["hallucination_rate_ppi"] == pytest.approx(24 / 36, abs=1e-5)
+    assert score(capsys, *of_run, "--reference", str(drawn))["metrics"]["hallucination_rate_ppi"] == 24 / 36
 
 
 CELLS = st.text() | st.text("='-+@\t\r\n \",;\uff1da\0", max_size=6)
@@ -264,9 +259,9 @@ def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
     judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:
     arguments = [str(replies), *judge, "--reference"]
-    assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 12))]) == 0
+    assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 4))]) == 0
     printed = capsys.readouterr()
-    assert "12 labels are too few for an interval" in printed.err
+    assert "labels of 4 replies are too few for an interval" in printed.err
     assert "hallucination_rate_ppi" in printed.out and "note:" not in printed.out
     assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 11, reply="another"))]) == 0
     printed = capsys.readouterr()
@@ -301,10 +296,9 @@ def test_a_stronger_judges_details_are_labels_of_the_replies_that_were_drawn(
     weak = ["--data", "sample", "--judge", "openai/gpt-4o-mini", "--judge-base-url", serve(lenient).url]
     results, drawn, details, strong = (tmp_path / name for name in ("r.json", "drawn.jsonl", "d.jsonl", "s.jsonl"))
     results.write_text(json.dumps(score(capsys, str(replies), *weak, "--model", "m", "--details", str(details))))
-    # 20 verdicts are fewer than an interval needs, which is said before anybody labels them
-    assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "20"]) == 3
-    assert "m: 20 verdicts of cfaith_gen are too few for an interval" in capsys.readouterr().err
-    assert {row["weight"] for row in map(json.loads, drawn.read_text().splitlines())} == {"1.8"}
+    # 4 verdicts are fewer than an interval needs, which is said before anybody labels them
+    assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "4"]) == 3
+    assert "m: 4 replies of cfaith_gen are too few for an interval" in capsys.readouterr().err
     assert main(["label", "verdicts", str(results), "-o", str(drawn), "--sample", "36"]) == 0
     capsys.readouterr()
     score(capsys, str(drawn), *judge, "--output-field", "reply", "--partial", "--details", str(strong))

@@ -11,7 +11,6 @@ from halu_tasks.scorers.benchmarks.spans import soft_iou
 from halu_tasks.scorers.benchmarks.strings import score_passages
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.metrics import by_cluster, estimate, mean, micro
-from halu_tasks.scorers.reference import ppi_mean
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import Moments as M
 from halu_tasks.scorers.statistics.intervals import exact_interval, unseen_weight
@@ -92,19 +91,6 @@ def test_an_interval_reaches_as_far_as_the_bias_of_a_ratio() -> None:
     low, high = exact_interval(0.5, moments)
     assert found and found.value == 0.5
     assert (found.low, found.high) == pytest.approx((low - bias, high), abs=1e-9)
-
-
-# --- a judge that people correct ---------------------------------------------------------------------------
-
-
-def test_a_judge_counts_at_most_once() -> None:
-    # ten summaries, of which the judge reports one hallucination in five: mean 1/2, variance 1/4 · 10/9. Four are
-    # labelled: reported are 0, 1, 1, 1, and people find 0, 3, 3, 3
-    items, sums, labelled, weighted = np.array(10.0), np.array([5.0, 5.0]), np.array(4.0), np.array([4.0, 9, 3, 9])
-    covariance, variance, others = 9 / 4 - 9 / 4 * 3 / 4, 1 / 4 * 10 / 9, 6 / 10
-    assert covariance / variance * others == pytest.approx(1.215)  # λ is cut to 1
-    expected = 9 / 4 + 1 * (1 / 2 - 3 / 4) / others
-    assert ppi_mean(items, sums, labelled, weighted) == pytest.approx(expected)  # 1.8333, and not 1.7437
 
 
 # --- degrees of characters ---------------------------------------------------------------------------------

@@ -16,14 +16,13 @@ from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
 from halu_tasks.scorers.reference import (
     ReferenceLabels,
     VerdictLabel,
-    drawn_otherwise,
     judge_error_metrics,
-    ppi_mean,
     with_known_error,
 )
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.differences import difference
 
-METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
+METRICS = judge_error_metrics("hallucination_rate", OPEN_ANSWER)
 VERDICTS = {True: Verdict(CONFLICT), False: Verdict(CONSISTENT)}
 Row = tuple[bool, bool | None]
 """Whether the judge calls a reply a hallucination, and whether people do, if they saw it."""
@@ -56,27 +55,41 @@ def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: flo
     return [(bool(j), bool(y) if at < labelled else None) for at, (j, y) in enumerate(zip(judge, true, strict=True))]
 
 
-def test_the_power_tuned_estimate_worked_out_by_hand() -> None:
-    # 10 verdicts, 4 of them positive; 5 labels, 2 of them positive, where the judge has 3, these 2 among them
-    items, sums, labelled, weighted = np.array(10.0), np.array([4.0, 4.0]), np.array(5.0), np.array([5.0, 2, 3, 2])
-    # λ is 0.16 / (0.24 · 10/9) · 5/10 = 0.3
-    assert ppi_mean(items, sums, labelled, weighted) == pytest.approx(0.4 + 0.3 * (0.2 - 0.6))
-    # weights that are all the same change nothing
-    assert ppi_mean(items, sums, labelled, 2 * weighted) == pytest.approx(0.4 + 0.3 * (0.2 - 0.6))
+def test_each_stratum_counts_as_its_labels_say_worked_out_by_hand() -> None:
+    # the judge reports 4 of 10 replies; of 3 labelled of these, 2 are bad, and of 2 of the others 1
+    labels = [(True, True), (True, True), (True, False), (False, True), (False, False)]
+    values = figures([*labels, (True, None), *[(False, None)] * 4])
+    assert values["hallucination_rate_ppi"].value == pytest.approx((4 * 2 / 3 + 6 * 1 / 2) / 10)
+    assert values["judge_sensitivity"].value == pytest.approx(4 * 2 / 3 / (4 * 2 / 3 + 6 * 1 / 2))
+    assert values["judge_specificity"].value == pytest.approx(6 * 1 / 2 / (4 * 1 / 3 + 6 * 1 / 2))
+
+
+def test_what_has_no_label_counts_as_the_judge_says_and_may_be_anything() -> None:
+    labels = [(True, at < 9) for at in range(10)]
+    values = figures([*labels, *[(True, None)] * 10, *[(False, None)] * 180])
+    rate = values["hallucination_rate_ppi"]
+    assert rate.value == pytest.approx(20 * 0.9 / 200) and rate.low is not None and rate.high is not None
+    assert 20 * 0.4 / 200 < rate.low < 20 * 0.9 / 200 and 0.9 + rate.value < rate.high
+    # nobody looked at what it may have missed
+    sensitivity = values["judge_sensitivity"]
+    assert sensitivity.low is not None and sensitivity.low < 0.1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("items", "labelled"), [(60, 30), (200, 50), (1000, 150), (400, 399)])
-def test_the_estimate_is_that_of_ppi_python(items: int, labelled: int) -> None:
+def test_the_estimate_is_that_of_ppi_python_with_the_labels_of_a_stratum_as_predictions(
+    items: int, labelled: int
+) -> None:
     from ppi_py import ppi_mean_pointestimate  # compiles for seconds
 
     rows = drawn(items, labelled)
-    known = np.array([[float(y), float(j)] for j, y in rows if y is not None])
-    others = np.array([float(j) for j, y in rows if y is None])
-    if len(others) < 2:  # its variance is undefined there
-        known, others = known[:-1], np.append(others, known[-1, 1])
-        rows = [*rows[: labelled - 1], (rows[labelled - 1][0], None), *rows[labelled:]]
-    expected = ppi_mean_pointestimate(known[:, 0], known[:, 1], others)
+    known = [(j, y) for j, y in rows if y is not None]
+    predicted = {said: np.mean([y for j, y in known if j == said]) for said in (True, False)}
+    truth, of_known, of_all = (
+        np.array(each, float)
+        for each in ([y for _, y in known], [predicted[j] for j, _ in known], [predicted[j] for j, _ in rows])
+    )
+    expected = ppi_mean_pointestimate(truth, of_known, of_all, lam=1)
     assert figures(rows)["hallucination_rate_ppi"].value == pytest.approx(float(expected[0]), abs=1e-9)
 
 
@@ -85,8 +98,8 @@ def test_with_a_label_of_everything_the_rate_is_that_of_people(rows: list[Row]) 
     assert figures(rows)["hallucination_rate_ppi"].value == pytest.approx(np.mean([bool(y) for _, y in rows]))
 
 
-def test_errors_of_the_judge_are_its_confusions_with_people() -> None:
-    rows = drawn(300, 120)
+def test_errors_of_the_judge_are_its_confusions_with_people_if_these_labelled_everything() -> None:
+    rows = drawn(120, 120)
     judge, human = zip(*[(j, y) for j, y in rows if y is not None], strict=True)
     values = figures(rows)
     pairs = list(zip(judge, human, strict=True))
@@ -96,9 +109,11 @@ def test_errors_of_the_judge_are_its_confusions_with_people() -> None:
     assert all(values[name].low is not None for name in ("judge_sensitivity", "judge_specificity", "judge_kappa"))
 
 
-def test_fewer_than_thirty_labels_give_no_interval() -> None:
-    assert figures(drawn(500, 29))["hallucination_rate_ppi"].low is None
-    assert figures(drawn(500, 30))["hallucination_rate_ppi"].low is not None
+def test_labels_of_fewer_than_five_replies_give_no_interval() -> None:
+    assert figures(drawn(500, 4))["hallucination_rate_ppi"].low is None
+    few, more = (figures(drawn(500, number))["hallucination_rate_ppi"] for number in (5, 50))
+    assert few.low is not None and few.high is not None and few.high - few.low > 0.6
+    assert more.low is not None and more.high is not None and more.high - more.low < 0.4
 
 
 def test_replies_without_an_answer_stay_hallucinations_and_failures_stay_out() -> None:
@@ -150,28 +165,22 @@ def test_a_label_is_of_the_reply_that_was_labelled() -> None:
         ).facts
         for answer in ("Paris is not", "other", "neither")
     )
-    assert (seen["labels"], seen["reference"]) == (1, 1)
-    assert (other["labels"], other["reference"]) == (1, 0)
-    assert unseen["labels"] == 0 and "reference" not in unseen
+    assert (seen["labels"], seen["bad_of_conflict"]) == (1, 1)
+    assert (other["labels"], other["bad_of_conflict"]) == (1, 0)
+    assert unseen["labels"] == unseen["labelled_conflict"] == 0
 
 
-def test_replies_count_as_often_as_they_stand_for_others() -> None:
-    """Half of the labels are of replies that the judge reports, which are one in ten: with weights, nothing is off."""
+def test_labels_may_be_drawn_by_what_the_judge_said() -> None:
+    """Half of the labels are of replies that the judge reports, which are one in ten, and nothing is off."""
     generator = np.random.default_rng(3)
     true = generator.random(4000) < 0.1
     judge = generator.random(4000) < np.where(true, 0.8, 0.04)
-    reported, others = (generator.permutation(np.flatnonzero(judge == said)) for said in (True, False))
-    stands_for = {int(at): len(part) / 150 for part in (reported, others) for at in part[:150]}
-
-    def rate(weights: dict[int, float]) -> Estimate:
-        labels = [VerdictLabel(str(at), "", None, float(true[at]), "a", weight) for at, weight in weights.items()]
-        reference = ReferenceLabels.of("", labels)
-        known = (with_known_error(score, OPEN_ANSWER, reference, None) for score in judged(judge))
-        return estimates(METRICS, known)["hallucination_rate_ppi"]
-
-    weighted = rate(stands_for)
-    assert weighted.value == pytest.approx(true.mean(), abs=0.02) and weighted.low is not None
-    assert abs(rate(dict.fromkeys(stands_for, 1.0)).value - true.mean()) > 0.05
+    parts = [generator.permutation(np.flatnonzero(judge == said))[:150] for said in (True, False)]
+    labelled = {int(at) for part in parts for at in part}
+    values = figures([(bool(judge[at]), bool(true[at]) if at in labelled else None) for at in range(4000)])
+    rate = values["hallucination_rate_ppi"]
+    assert rate.value == pytest.approx(true.mean(), abs=0.02)
+    assert rate.low is not None and rate.high is not None and rate.low < true.mean() < rate.high < rate.low + 0.07
 
 
 @pytest.mark.parametrize("top", [1.0, 0.5])
@@ -195,7 +204,7 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
         measurements = {"hallucinations": reported + 1.0}
         scores.append(ScoredReply(str(summary), str(summary), "a", "", measurements, verdicts=verdicts))
         labels += [VerdictLabel(str(summary), v.about, None, float(y)) for v, y in zip(verdicts, better, strict=True)]
-    metrics = judge_error_metrics("hallucinations_per_summary", "hallucinations", np.inf)
+    metrics = judge_error_metrics("hallucinations_per_summary", SUMMARY, np.inf)
 
     def corrected(labelled: list[VerdictLabel]) -> Estimate:
         reference = ReferenceLabels.of("", labelled)
@@ -212,62 +221,41 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
         assert estimate.low < real / 120 < estimate.high
 
 
-@pytest.mark.parametrize(
-    ("positives", "weights", "advice"),
-    [
-        (50, (1.0, 1.0), "add a column `weight`"),
-        (50, (2.0, 38.0), None),
-        (50, (3.0, 3.0), "or correct `weight`"),
-        (100, (2.0, 38.0), "label all that were drawn"),
-        (5, (1.0, 1.0), None),
-        (5, (20.0, 20.0), None),
-    ],
-)
-def test_labels_that_are_no_random_part_are_told_of(
-    positives: int, weights: tuple[float, float], advice: str | None
-) -> None:
-    """A judge calls 100 of 2,000 replies a hallucination; of 100 labels, half are of these, all, or as by chance."""
-    scores = judged(n < 100 for n in range(2_000))
-    labelled = [*range(positives), *range(100, 200 - positives)]
-    labels = [VerdictLabel(str(n), "", None, 0.0, weight=weights[n >= 100]) for n in labelled]
-    reference = ReferenceLabels.of("h", labels)
-    told = drawn_otherwise([with_known_error(score, OPEN_ANSWER, reference, None) for score in scores])
-    assert (told is None) == (advice is None)
-    assert told is None or (advice and advice in told and "a hallucination, and 5% of all" in told)
+def of_drawn(reported: tuple[int, int], others: tuple[int, int]) -> dict[str, Estimate]:
+    """Return figures of 2,000 replies, of which the judge reports 100, by how many labels of each part there are, and
+    how many of these are bad."""
+    rows: list[Row] = []
+    for said, size, (number, bad) in ((True, 100, reported), (False, 1900, others)):
+        rows += [(said, at < bad if at < number else None) for at in range(size)]
+    return figures(rows)
 
 
-def of_drawn(
-    labelled: Sequence[tuple[int, int, float]], replies: int = 2000, reported: int = 100
-) -> dict[str, Estimate]:
-    """Return the figures of replies, the first of which the judge reports, by labels of two kinds of replies.
-
-    Args:
-        labelled: For the reported replies and for the others, how many are labelled, how many of these are bad, and the
-            weight of each.
-        replies: How many replies there are.
-        reported: How many the judge reports.
-    """
-    labels = [
-        VerdictLabel(str(begin + n), "", None, float(n < bad), weight=weight)
-        for begin, (number, bad, weight) in zip((0, reported), labelled, strict=True)
-        for n in range(number)
-    ]
-    reference = ReferenceLabels.of("h", labels)
-    scores = judged(n < reported for n in range(replies))
-    return estimates(METRICS, (with_known_error(score, OPEN_ANSWER, reference, None) for score in scores))
-
-
-def test_a_sensitivity_is_no_better_known_than_the_heavy_labels_that_show_no_miss() -> None:
+def test_what_the_judge_does_not_report_is_no_better_known_than_its_labels_say() -> None:
     """Of 75 labels of what the judge did not report, none is a miss, but 4% of it may be, as many as it found."""
-    half = of_drawn([(75, 70, 100 / 75), (75, 0, 1900 / 75)])
-    found, missed = 70 * 100 / 75, 1900 * (1 - 0.025 ** (1 / 75))
+    half = of_drawn((75, 70), (75, 0))
+    found, missed = 100 * 70 / 75, 1900 * (1 - 0.025 ** (1 / 75))
     low = half["judge_sensitivity"].low
     assert half["judge_sensitivity"].value == 1.0 and low is not None and low < found / (found + missed)
-    # a few more of those drawn would tell of misses, so that little is known of kappa, and nothing with fewer labels
-    kappa, fewer = half["judge_kappa"], of_drawn([(15, 14, 100 / 15), (15, 0, 1900 / 15)])
+    rate, fewer = half["hallucination_rate_ppi"], of_drawn((15, 14), (15, 0))["hallucination_rate_ppi"]
+    assert rate.high is not None and rate.high > (found + missed) / 2000
+    # as wide as what 15 labels leave open of 1,900 replies
+    assert fewer.high is not None and fewer.high > (1900 * (1 - 0.025 ** (1 / 15)) + 50) / 2000
+    kappa = half["judge_kappa"]
     assert kappa.low is not None and kappa.high is not None and kappa.high - kappa.low > 0.15
-    assert fewer["judge_kappa"].low is None and fewer["judge_sensitivity"].low in (None, pytest.approx(0, abs=0.05))
-    # labels that count alike, of which seven of seven hallucinations were found, say what seven do
-    alike = of_drawn([(8, 7, 2000 / 150), (142, 0, 2000 / 150)])["judge_sensitivity"]
-    assert alike.low == pytest.approx(of_drawn([(8, 7, 1.0), (142, 0, 1.0)])["judge_sensitivity"].low)
-    assert alike.low == pytest.approx(0.44, abs=0.01)
+
+
+def test_a_difference_has_what_the_labels_of_either_run_leave_open() -> None:
+    """None of 30 labelled replies that the judge does not report is bad in either run, but a tenth may be."""
+
+    def run(reported: int) -> list[ScoredReply]:
+        rows = [(at < reported, at < reported if at < reported or at >= 170 else None) for at in range(200)]
+        labels = ReferenceLabels.of(
+            "", (VerdictLabel(str(at), "", None, float(y)) for at, (_, y) in enumerate(rows) if y is not None)
+        )
+        return [with_known_error(score, OPEN_ANSWER, labels, None) for score in judged(said for said, _ in rows)]
+
+    (rate, *_), few, many = METRICS, run(20), run(120)
+    clear, open_ = difference(rate, many, few), difference(rate, run(24), few)
+    assert clear and clear.low is not None and clear.p is not None and clear.low > 0.3 and clear.p < 0.01
+    assert open_ and open_.low is not None and open_.high is not None and open_.p is not None
+    assert open_.value == pytest.approx(0.02) and open_.low < -0.07 and open_.high > 0.11 and open_.p > 0.05

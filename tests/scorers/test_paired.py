@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t, ttest_rel
 
+from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean, mean_of
-from halu_tasks.scorers.reference import judge_sensitivity
+from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, auprc, roc_auc
 from halu_tasks.scorers.statistics.differences import Difference, difference, same_items
@@ -219,11 +220,14 @@ def test_a_difference_has_an_interval_only_if_both_runs_have_one() -> None:
         ]
 
     both, never = answered(*["Yes", "Yes", "No"] * 20), answered(*["No"] * 60)
-    labelled = answered(*["Yes"] * 60, both_positive=1.0, label_positive=1.0)
+    kinds = {"said_conflict": 1.0, "labelled_conflict": 1.0, "bad_of_conflict": 1.0}
+    labelled = answered(*["Yes"] * 60, labels=1.0, **kinds)
+    good = [replace(score, facts={**score.facts, "bad_of_conflict": 0.0}) for score in labelled]
+    sensitivity = judge_error_metrics("hallucination_rate", OPEN_ANSWER)[1]
     mean = mean_of("macro", {"a": MACRO, "b": MACRO}, "task")
     for metric, one, other in (
         (label_metric("precision", "Yes", "p"), both, never),
-        (judge_sensitivity, labelled, [replace(score, facts={"label_positive": 0.0}) for score in labelled]),
+        (sensitivity, labelled, good),
         (mean, both, never),
     ):
         alone = [estimate(metric, by_cluster(scores)) for scores in (one, other)]
