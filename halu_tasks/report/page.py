@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import shlex
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
@@ -17,11 +18,11 @@ from markupsafe import Markup
 from halu_tasks.core.records import to_json
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.report import text
+from halu_tasks.report.picture import Scale, beside_people, people_floor, picture, signs
 from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail
-from halu_tasks.report.summary import rule, summary, wins
+from halu_tasks.report.summary import answer, cautions, findings, rule, summary, wins
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
-from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.figures import escaped, format_estimate, format_needed, format_p_value
 
 _HERE = Path(__file__).parent
@@ -36,6 +37,9 @@ def render(report: Report, *, published: bool = False) -> str:
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     part = in_detail(report)
+    main = [column for column in report.columns if column.main]
+    shown = ranked(part, part.heads(part.top_groups(main=True), main)) if main else []
+    drawn = picture(report, shown)
     items = [(report.places[details["column"]], item) for details in part.why for item in details["items"]]
     return (
         _environment()
@@ -43,6 +47,12 @@ def render(report: Report, *, published: bool = False) -> str:
         .render(
             report=report,
             part=part,
+            answer=answer(report),
+            findings=findings(report),
+            cautions=cautions(report),
+            picture=drawn,
+            signs=signs(drawn),
+            scales={id: Scale.of(report, place) for id, place in report.places.items()},
             published=published,
             details={details["column"]: details for details in part.why},
             items=items,
@@ -161,7 +171,7 @@ def ranked(report: Report, places: Sequence[Place]) -> list[Entry]:
 
 
 def rows(report: Report, places: Sequence[Place]) -> list[Entry | Json]:
-    """List the rows of a leaderboard, best first: entries, and published systems, of which there are no items.
+    """List the rows of a leaderboard, each best first: entries, then published systems, of which there are no items.
 
     A published system has `model`, `method` and its `figures` by the id of the place.
     """
@@ -172,7 +182,7 @@ def rows(report: Report, places: Sequence[Place]) -> list[Entry | Json]:
         {"model": model, "method": method, "figures": {one["column"] or one["group"]: one for one in own}}
         for (model, method), own in systems.items()
     ]
-    return sorted((*ranked(report, places), *published), key=lambda row: _order(report, row, places[0]))
+    return [*ranked(report, places), *sorted(published, key=lambda row: _order(report, row, places[0]))]
 
 
 def _order(report: Report, row: Entry | Json, place: Place) -> float:
@@ -191,28 +201,6 @@ def kind(report: Report, entry: Entry) -> str:
         return "embedded model"
     made = [result.harness for result in report.results if result.entry == entry.id]
     return "scored replies" if all(harness.startswith("halu-tasks score") for harness in made) else ""
-
-
-def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, float, float] | None:
-    """Return the places of a figure and of its interval's ends, in percent of the way from worst to best.
-
-    None if there is no figure, or neither end of the column's values is better.
-    """
-    ranges = {column.range for column in report.columns_of(place)}
-    low, high = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
-    if high is None:
-        # without an upper limit, the highest figure stands for it
-        cells = (report.cell(entry.id, place) for entry in report.entries)
-        figures = [cell.figure for cell in cells if cell and cell.figure]
-        ends = [one.value if one.high is None else one.high for one in figures]
-        high = max(filter(isfinite, ends), default=low)
-    if place.higher_is_better is None or high <= low or figure is None or not isfinite(figure.value):
-        return None
-    worst, best = (low, high) if place.higher_is_better else (high, low)
-    interval = () if figure.low is None or figure.high is None else (figure.low, figure.high)
-    shares = [min(1.0, max(0.0, (x - worst) / (best - worst))) for x in (figure.value, *interval)]
-    value, start, end = (round(100 * share, 1) for share in (shares[0], min(shares), max(shares)))
-    return value, start, end
 
 
 def risk_axis(curves: Sequence[Json]) -> float:
@@ -252,10 +240,12 @@ def _environment() -> Environment:
         "plain": lambda value, limit=text.NAME: text.plain(value, limit),
         "line": lambda value, limit=300: text.name(value, limit),
         "p": format_p_value,
+        "shell": lambda word: text.name(shlex.quote(word), 1000),
+        "end": lambda value: f"{value:.3g}".replace("-", "\u2212"),
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
     named = (text.name, text.number, text.count, text.percent, text.rank)
     environment.filters |= filters | {function.__name__: function for function in named}
-    functions = (text.interval, text.defined, text.marked, verdict, bar, risk_axis)
+    functions = (text.interval, text.defined, text.marked, verdict, risk_axis, beside_people, people_floor)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

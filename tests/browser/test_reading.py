@@ -106,13 +106,54 @@ def test_notes_stand_once_and_a_corrected_mean_shows_what_its_rank_is_of(opened:
     assert f"{best:.3f}" in cell and f"{best - 0.1:.3f}" in cell and "rank 1 by corrected figures" in cell
 
 
-def test_floors_and_published_figures_are_switched(opened: Any) -> None:
+def test_floors_are_shown_and_published_figures_are_switched(opened: Any) -> None:
     page = opened(model(3, 4)).page
-    for kind in ("floor", "published"):
-        row = page.locator(f"#leaderboard tr.{kind}").first
-        assert not row.is_visible()
-        page.locator(f"#show-{kind}{'s' if kind == 'floor' else ''}").check()
-        assert row.is_visible()
+    assert page.locator("#leaderboard tr.floor").first.is_visible()
+    row = page.locator("#leaderboard tr.published").first
+    assert not row.is_visible()
+    page.locator("#show-published").check()
+    assert row.is_visible()
+    # below one's own
+    last = page.locator("#leaderboard tr.entry").last.bounding_box()
+    assert row.bounding_box()["y"] > last["y"]
+
+
+@pytest.mark.parametrize(("width", "wide"), [(1280, 3), (390, 1)])
+def test_the_first_screen_has_the_answer_and_a_picture_of_all_figures(opened: Any, width: int, wide: int) -> None:
+    report = model(2, 8)
+    page = opened(report, width=width, color_scheme="dark" if wide == 1 else "light").page
+    assert page.locator("#answer").inner_text().startswith("gemma-3-27b-it leads on the mean of refact and ")
+    panels = page.locator("#picture .panel")
+    # eight tasks and a mean, of which the first is seen without scrolling
+    assert panels.count() == 9
+    box = panels.first.bounding_box()
+    assert box["y"] + box["height"] < 900
+    tops = [panel.bounding_box()["y"] for panel in panels.all()[:3]]
+    assert len({*tops}) == 4 - wide
+    heads = page.locator("#picture .benchmark h3").all_inner_texts()
+    assert heads == ["refact", "halueval", "cfaith", "halluverse25", "fave"]
+    # every figure is where its axis has it
+    results = {(report.labels[one.entry], one.column): one for one in report.results}
+    for panel in panels.all()[1:]:
+        link = panel.locator("h4 a").get_attribute("href")
+        column = report.places[link.removeprefix("#why-")]
+        rows = panel.locator(".strips").first.locator("li")
+        for label in report.labels.values():
+            row = rows.filter(has=page.get_by_text(label, exact=True))
+            result = results[label, column.id]
+            figure = result.metrics[column.metric]
+            assert row.locator(".value").inner_text().startswith(f"{figure.value:.3f}")
+            strip, dot = row.locator("svg.strip").bounding_box(), row.locator("svg.model circle").bounding_box()
+            share = (dot["x"] + dot["width"] / 2 - strip["x"]) / strip["width"]
+            if column.range[1] is not None:
+                assert share == pytest.approx(figure.value if column.higher_is_better else 1 - figure.value, abs=0.01)
+
+
+def test_people_are_drawn_beside_models_on_the_same_gold(opened: Any) -> None:
+    page = opened(model(2, 3)).page
+    (panel,) = (one for one in page.locator("#picture .panel").all() if one.locator("svg.people").count())
+    names = panel.locator(".strips").nth(1).locator("li .who").all_inner_texts()
+    assert names == ["people", "gemma-3-27b-it", "Qwen/Qwen3-8B"]
 
 
 def test_two_models_are_chosen(opened: Any) -> None:
@@ -222,7 +263,7 @@ def test_the_keyboard_reaches_everything(opened: Any) -> None:
     for _ in range(70):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("(e => e.id || e.className || e.tagName)(document.activeElement)"))
-    assert {"theme", "show-floors", "sort", "first", "f-text"} <= reached
+    assert {"theme", "show-published", "sort", "first", "f-text"} <= reached
 
 
 def test_on_paper_no_table_is_wider_than_the_sheet(opened: Any) -> None:
@@ -241,8 +282,8 @@ def test_all_of_it_is_there_without_scripts(opened: Any) -> None:
     assert page.locator(".pair:visible").count() == 3
     assert page.locator(".item:visible").count() == 5 * 4
     assert page.locator("#theme").is_hidden()
-    page.locator("#show-floors").check()
-    assert page.locator("#leaderboard tr.floor").first.is_visible()
+    page.locator("#show-published").check()
+    assert page.locator("#leaderboard tr.published").first.is_visible()
     page.locator(".item summary").first.click()
     assert page.locator(".item .reply").first.is_visible()
 

@@ -95,7 +95,8 @@ def test_of_many_runs_that_were_asked_alike_the_last_stands(tmp_path: Path) -> N
     assert all("replaced by the later run of 2026-01-04 (4.eval)" in own["why"] for own in gone)
     report = report_on(runs, tmp_path)
     assert "latest of 4 runs" in render(report) and "<br>latest of 4 runs" in markdown(report)
-    (told,) = (sentence for sentence in summary(report) if "several runs" in sentence)
+    answer, told = (sentence for sentence in summary(report) if "several runs" in sentence)
+    assert answer == summary(report)[0]
     assert told.startswith("1 of 1 results are the latest of several runs. Choosing the best of several runs makes")
 
 
@@ -220,11 +221,13 @@ def test_published_systems_scored_replies_and_embedded_models_are_rows_of_one_ta
     table = markdown(report, published=True).partition("## Leaderboard")[2].partition("\nModels are sorted")[0]
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
     heads = [head.removeprefix("| ") for head, _ in rows]
-    assert heads[:2] == ["halu-oracle<br>embedded model", "*iai_MSU*<br>published (submission), no items: not tested"]
-    assert rows[1][1].startswith("*0.651*<br>Mu-SHROOM, iou")
-    place = heads.index("detector<br>scored replies")
+    # one's own above those of others, each by their figures
+    assert heads[:2] == ["halu-oracle<br>embedded model", "detector<br>scored replies"]
+    assert heads[2] == "*iai_MSU*<br>published (submission), no items: not tested"
+    assert rows[2][1].startswith("*0.651*<br>Mu-SHROOM, iou")
     figures = [float(cell.strip("* ")[:5]) for _, cell in rows]
-    assert figures == sorted(figures, reverse=True) and 2 < place < len(heads) - 1
+    assert figures[:2] == sorted(figures[:2], reverse=True) and figures[2:] == sorted(figures[2:], reverse=True)
+    assert figures[1] < figures[2]
     assert "published" not in markdown(report)
     page = render(report, published=True)
     assert 'id="show-published" checked>' in page and 'id="show-published">' in render(report)

@@ -110,14 +110,69 @@ def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
 
 
 def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others() -> None:
-    report = replace(model(4, 3, apart=False), floors=[], superseded=[])
+    report = quiet(model(4, 3, apart=False), floors=[])
     open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
     means = [mean._replace(rank=(1, 4)) for mean in report.group_results]
-    assert summary(replace(report, results=open_ranks, group_results=means)) == [
-        "These items do not show which model leads on the mean of refact and all 3 tasks (any of 4 models)."
-    ]
-    (alone,) = summary(replace(model(1, 3, apart=False), floors=[], superseded=[]))
-    assert alone.startswith("Fewer than two models have figures on the mean of refact and all 3 tasks, so nothing")
+    first, second, plan = summary(undecided := replace(report, results=open_ranks, group_results=means))
+    # some differences between two of the four are decided, but none makes a model the best
+    assert first == "No model leads on any of 3 tasks."
+    open_on = "the mean of refact and all 3 tasks (any of 4 models)"
+    assert second == f"These items do not show which model leads on {open_on}."
+    assert plan.endswith("halu-tasks plan RESULT OTHER_RESULT --difference 0.05 --models 4 --tasks 3")
+    first, *_ = summary(replace(undecided, pairs=[replace(pair, better=None) for pair in undecided.pairs]))
+    assert first == "Nothing is decided between 4 models on any of 3 tasks."
+
+
+def quiet(report: Report, **fields: Any) -> Report:
+    """The report without what would spoil a comparison."""
+    return replace(report, superseded=[], notes=[], skipped=[], **fields)
+
+
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        (((0.9, 0.8, 0.95), (0.9, 0.8, 0.95)), "{} is better than guessing on all 2 tasks."),
+        (
+            ((0.9, 0.8, 0.95), (0.13, 0.1, 0.2)),
+            "{} is better than guessing on 1 of 2 tasks, and not shown to be on refact_localization_entity.",
+        ),
+        (((0.6, 0.4, 0.8), (0.13, 0.1, 0.2)), "{} is not shown to be better than guessing on any of 2 tasks."),
+        (((0.5, 0.4, 0.6), (0.11, 0.1, 0.2)), "{} is no better than guessing on any of 2 tasks."),
+    ],
+)
+def test_of_one_model_the_report_says_whether_it_is_better_than_guessing(figures: Any, told: str) -> None:
+    # floors of 0.5 and 0.12
+    report = quiet(model(1, 2, apart=False))
+    report = with_figures(report, {("e0", f"c{i}"): figure for i, figure in enumerate(figures)})
+    first, *others = summary(report)
+    assert first == told.format(report.entries[0].label)
+    assert not any("compared" in sentence or "leads" in sentence for sentence in (first, *others))
+    assert re.sub("<[^>]*>", "", render(report)).count(first) == 1
+
+
+def test_the_answer_names_the_two_things_that_spoil_the_comparison_most() -> None:
+    report = with_ranks(quiet(model(2, 3, apart=False), floors=[], groups=[], group_results=[]), {})
+    report = replace(report, pairs=[replace(pair, better=None) for pair in report.pairs if pair.column])
+    first, second = (entry.label for entry in report.entries)
+    nothing = f"Nothing is decided between {first} and {second} on any of 3 tasks"
+    assert summary(report)[0] == f"{nothing}."
+    unread = [altered(r, unparsed=2002) if r.entry == "e0" and r.column != "c1" else r for r in report.results]
+    columns = [replace(column, data="sample") for column in report.columns]
+    report = replace(report, results=unread, columns=columns, notes=["other settings"])
+    sample = "these figures are of the packaged sample, not of the benchmark"
+    assert summary(report)[0] == f"{nothing}; {sample}, and most replies of {first} could not be read on 2 tasks."
+    told = re.sub(r"\s+", " ", re.sub("<[^>]*>", "", render(report)))
+    # each in full, with the command that helps
+    assert "What helps: halu-tasks data fetch" in told
+    assert "halu-tasks run MODEL --tasks refact_judgment_comparative,halueval_summarization --structured" in told
+    assert "other settings. What helps: halu-tasks run MODEL OTHER_MODEL --tasks refact_judgment_comparative," in told
+
+
+def test_no_model_above_any_floor_is_part_of_the_answer() -> None:
+    report = with_ranks(quiet(model(2, 2, apart=False), groups=[], group_results=[]), {})
+    report = replace(report, pairs=[replace(pair, better=None) for pair in report.pairs if pair.column])
+    report = with_figures(report, {(entry, f"c{i}"): (0.1, 0.0, 0.12) for entry in ("e0", "e1") for i in range(2)})
+    assert summary(report)[0].endswith(" on any of 2 tasks; no model is shown to be better than guessing on any.")
 
 
 def with_figures(report: Report, figures: dict[tuple[str, str], tuple[float, float, float]]) -> Report:
@@ -190,7 +245,9 @@ def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -
     a, b, c = (column.title for column in report.columns)
     assert sentences(replace(report, results=results), "readable") == [
         f"Most replies contain no readable answer (unparsed or empty): {first} on {a} (100%); {first} on {c} (75%); "
-        f"{second} on {b} (60%). These figures say little about what a model knows."
+        f"{second} on {b} (60%). These figures say little about what a model knows. Look at some replies, raise the "
+        f"token limit if they are cut, or ask for JSON. What helps: halu-tasks run MODEL --tasks {a},{c},{b} "
+        "--structured"
     ]
 
 
@@ -199,7 +256,7 @@ GOOD, BAD = (0.9, 0.8, 0.95), (0.4, 0.3, 0.45)
 
 def compared(figures: dict[str, tuple[float, float, float]], unparsed: dict[tuple[str, str], int]) -> Report:
     """Two models on two tasks, the first of which is better on both, with its figures by column."""
-    report = with_ranks(model(2, 2, apart=False), {"c0": "e0", "c1": "e0"})
+    report = with_ranks(quiet(model(2, 2, apart=False)), {"c0": "e0", "c1": "e0"})
     both = {("e0", column): figure for column, figure in figures.items()} | {("e1", c): BAD for c in ("c0", "c1")}
     results = [altered(r, unparsed=unparsed.get((r.entry, r.column), 0), empty=0) for r in report.results]
     floors = [floor | {"value": 0.5} for floor in report.floors]
@@ -208,10 +265,11 @@ def compared(figures: dict[str, tuple[float, float, float]], unparsed: dict[tupl
 
 
 def test_a_lead_above_the_floor_is_called_one_first() -> None:
-    first, *_ = summary(compared({"c0": GOOD, "c1": GOOD}, {}))
-    assert first.startswith("gemma-3-27b-it leads on all 2 tasks. This is shown statistically")
-    first, *others = summary(compared({"c0": LOW, "c1": LOW}, {}))
-    assert first == f"The best figures on all 2 tasks{NOT_CALLED}"
+    first, second, *_ = summary(compared({"c0": GOOD, "c1": GOOD}, {}))
+    assert first == "gemma-3-27b-it leads on all 2 tasks." and second.startswith("A lead is shown statistically")
+    none, first, *others = summary(compared({"c0": LOW, "c1": LOW}, {}))
+    told = "No model leads on any of 2 tasks; no model is shown to be better than guessing on any."
+    assert none == told and first == f"The best figures on all 2 tasks{NOT_CALLED}"
     assert any("(the floor): every model on" in sentence for sentence in others)
     assert not any("statistically" in sentence for sentence in others)
 
@@ -229,8 +287,8 @@ NOT_CALLED = (
 def test_a_model_leads_only_where_it_is_above_the_floor_and_its_and_other_replies_are_read(
     figure: tuple[float, float, float], unparsed: dict[tuple[str, str], int]
 ) -> None:
-    leads, not_called, *_ = summary(compared({"c0": GOOD, "c1": figure}, unparsed))
-    assert leads.startswith("gemma-3-27b-it leads on refact_judgment_comparative. ")
+    leads, _, not_called, *_ = summary(compared({"c0": GOOD, "c1": figure}, unparsed))
+    assert re.match(r"gemma-3-27b-it leads on refact_judgment_comparative(, but most .* on refact_loc.*)?\.$", leads)
     assert not_called == f"The best figures on refact_localization_entity{NOT_CALLED}"
 
 

@@ -103,7 +103,7 @@ def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
     report = report_on(runs, tmp_path)
     assert min(result.metrics["acc"].value for result in report.results if result.metrics["acc"].value != 0.5) > 0.85
     leads, *others = summary(report)
-    assert leads.startswith("modest leads on the mean of refact_localization and all 2 tasks.")
+    assert leads.startswith("modest leads on the mean of refact_localization and all 2 tasks, but these figures are")
     # listing everything is a floor, on which the lister stands
     assert {floor["name"] for floor in report.floors if floor["headline"]} == {
         "baseline",
@@ -166,10 +166,9 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
     assert told["columns"][0]["main"] and (told["columns"][0]["n"], told["columns"][0]["of"]) == (4, 16)
     text = markdown(report)
     assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot, 4 of 16 items)" in text
-    (partial,) = (sentence for sentence in summary(report) if "part of the items" in sentence)
-    assert partial.endswith(
-        f"only part of the items (a limit, or replies to some items only) on {CORRECTION} (4 of 16)."
-    )
+    (partial,) = (sentence for sentence in summary(report) if "rest on only part of the items" in sentence)
+    told = f"only part of the items (a limit, or replies to some items only) on {CORRECTION} (4 of 16)."
+    assert partial.endswith(f"{told} What helps: halu-tasks run MODEL --tasks {CORRECTION}")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,179 @@
+"""The pictures of a report: figures with their intervals, beside floors, people and published systems, on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import NamedTuple
+
+from halu_tasks.report.records import Json, Place, Report, ReportColumn, ReportGroup
+from halu_tasks.report.summary import best_floor, is_above, not_above_floor
+from halu_tasks.results.comparability import Entry
+from halu_tasks.scorers.metrics import Estimate
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The values of a metric from the worst to the best, which is to the right in every picture."""
+
+    worst: float
+    best: float
+
+    @classmethod
+    def of(cls, report: Report, place: Place) -> Scale | None:
+        """Return the scale of a place; None if neither end of its values is better, or if all are the same."""
+        ranges = {column.range for column in report.columns_of(place)}
+        low, high = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
+        if high is None:
+            # without an upper limit, the highest figure stands for it
+            cells = (report.cell(entry.id, place) for entry in report.entries)
+            ends = [_end(cell.figure) for cell in cells if cell and cell.figure]
+            high = max(filter(isfinite, ends), default=low)
+        if place.higher_is_better is None or high <= low:
+            return None
+        return cls(low, high) if place.higher_is_better else cls(high, low)
+
+    def at(self, value: float) -> float:
+        """Return where a value is, in percent of the way from the worst to the best."""
+        return round(100 * min(1.0, max(0.0, (value - self.worst) / (self.best - self.worst))), 1)
+
+    def interval(self, figure: Estimate) -> tuple[float, float] | None:
+        """Return where the interval of a figure begins and ends, in percent; None if it has none."""
+        if figure.low is None or figure.high is None:
+            return None
+        start, end = sorted((self.at(figure.low), self.at(figure.high)))
+        return start, end
+
+
+def _end(figure: Estimate) -> float:
+    return figure.value if figure.high is None else figure.high
+
+
+class Row(NamedTuple):
+    """A figure in a panel.
+
+    Attributes:
+        label: Whose figure it is.
+        figure: The figure; None if there is none.
+        kind: What is drawn: that of a `model` or of `people`.
+        leads: Whether the model is better than all others.
+        above_floor: Whether the interval is on the better side of the floor.
+        mark: How the model was asked otherwise than on other tasks; usually empty.
+    """
+
+    label: str
+    figure: Estimate | None
+    kind: str = "model"
+    leads: bool = False
+    above_floor: bool = True
+    mark: str = ""
+
+
+class Panel(NamedTuple):
+    """The figures of one task or mean.
+
+    Attributes:
+        place: The task or mean.
+        title: Its name under the heading of its benchmark.
+        scale: The scale; None if nothing can be drawn.
+        rows: A row for each model.
+        floor: The best figure of uninformed replies; None if there is none.
+        published: The published figures by system, best first.
+        people: Rows of people and models against what the other annotators say, with a `people_floor` of their own.
+    """
+
+    place: Place
+    title: str
+    scale: Scale | None
+    rows: Sequence[Row]
+    floor: float | None
+    published: Sequence[tuple[str, float]]
+    people: Sequence[Row]
+    people_floor: float | None
+
+
+@dataclass
+class Benchmark:
+    """The panels of the tasks of a benchmark, after that of their mean; those of other means have no name."""
+
+    name: str
+    panels: list[Panel] = field(default_factory=list)
+
+
+def picture(report: Report, entries: Sequence[Entry]) -> list[Benchmark]:
+    """Draw main tasks and means, grouped by benchmark.
+
+    Args:
+        report: The report.
+        entries: The entries to draw, in the order of their rows.
+    """
+    columns = [column for column in report.columns if column.main]
+    benchmarks: dict[str, Benchmark] = {}
+    places: list[Place] = [*report.top_groups(main=True), *columns]
+    for place in places:
+        names = {str(column.condition["benchmark"]) for column in report.columns_of(place)}
+        name = names.pop() if len(names) == 1 else ""
+        benchmarks.setdefault(name, Benchmark(name)).panels.append(_panel(report, place, entries, name))
+    return sorted(benchmarks.values(), key=lambda one: bool(one.name))
+
+
+def signs(benchmarks: Sequence[Benchmark]) -> dict[str, bool]:
+    """Return which signs of the key are in a picture."""
+    panels = [panel for benchmark in benchmarks for panel in benchmark.panels]
+    rows = [row for panel in panels for row in panel.rows]
+    return {
+        "hollow": not all(row.above_floor for row in rows),
+        "leads": any(row.leads for row in rows),
+        "floor": any(panel.floor is not None for panel in panels),
+        "people": any(panel.people for panel in panels),
+        "published": any(panel.published for panel in panels),
+    }
+
+
+def _panel(report: Report, place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
+    behind = {*not_above_floor(report, place)}
+    rows = []
+    for entry in entries:
+        cell = report.cell(entry.id, place)
+        figure = cell.figure if cell and cell.figure and isfinite(cell.figure.value) else None
+        leads = cell is not None and cell.rank == (1, 1)
+        rows.append(Row(entry.label, figure, leads=leads, above_floor=entry.id not in behind))
+    title = place.title.removeprefix(f"{benchmark}_")
+    if isinstance(place, ReportGroup):
+        title = f"mean of {len(place.columns)} tasks" if place.group == benchmark else f"mean of {title}"
+    column = place if isinstance(place, ReportColumn) else None
+    beside = beside_people(report, column, entries, column.metric) if column else []
+    floor = people_floor(report, column, column.metric) if column and beside else None
+    scale = Scale.of(report, place)
+    return Panel(place, title, scale, rows, best_floor(report, place), _published(report, place), beside, floor)
+
+
+def _published(report: Report, place: Place) -> list[tuple[str, float]]:
+    figures: Iterable[Json] = (one for one in report.published if one["headline"])
+    here = [one for one in figures if place.id in (one["column"], one["group"])]
+    sign = -1 if place.higher_is_better else 1
+    return sorted(((one["model"], one["value"]) for one in here), key=lambda one: sign * one[1])
+
+
+def beside_people(report: Report, column: ReportColumn, entries: Sequence[Entry], metric: str) -> list[Row]:
+    """Return the rows of people, and of models on the same items, against the same gold; empty without annotators."""
+    people = column.condition["human_ceiling"]
+    if not people or metric not in people.estimates:
+        return []
+    results = ((entry, report.by_cell.get((entry.id, column.id))) for entry in entries)
+    compared = ((entry, result.beside_people.get(metric)) for entry, result in results if result)
+    floor, higher = people_floor(report, column, metric), bool(column.directions[metric])
+    models = [
+        Row(entry.label, one.value, above_floor=floor is None or is_above(one.value, floor, higher))
+        for entry, one in compared
+        if one and one.value
+    ]
+    return [Row("people", people.estimates[metric], "people"), *models]
+
+
+def people_floor(report: Report, column: ReportColumn, metric: str) -> float | None:
+    """Return the best figure of uninformed replies against the gold of people; None if there is none."""
+    floors = (one for one in report.floors if one["column"] == column.id and one["metric"] == metric)
+    values = [one["beside_people"] for one in floors if one["beside_people"] is not None]
+    return (max if column.directions[metric] else min)(values, default=None) if values else None
