@@ -18,7 +18,7 @@ from markupsafe import Markup
 from halu_tasks.core.records import to_json
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.report import text
-from halu_tasks.report.picture import Scale, beside_people, people_floor, picture, signs
+from halu_tasks.report.picture import Scale, beside_people, people_floor, picture, risk_plot, signs
 from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail
 from halu_tasks.report.summary import answer, cautions, findings, rule, summary, wins
 from halu_tasks.results.comparability import Entry
@@ -203,12 +203,6 @@ def kind(report: Report, entry: Entry) -> str:
     return "scored replies" if all(harness.startswith("halu-tasks score") for harness in made) else ""
 
 
-def risk_axis(curves: Sequence[Json]) -> float:
-    """Return the risk at which the axis of risk-coverage curves ends: a round number that is none too low for them."""
-    most = max(risk for curve in curves for _, risk in curve["points"])
-    return next(end for end in (0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0) if most <= end)
-
-
 # --- the environment of the page --------------------------------------------------------------------
 
 
@@ -246,6 +240,6 @@ def _environment() -> Environment:
     }
     named = (text.name, text.number, text.count, text.percent, text.rank)
     environment.filters |= filters | {function.__name__: function for function in named}
-    functions = (text.interval, text.defined, text.marked, verdict, risk_axis, beside_people, people_floor)
+    functions = (text.interval, text.defined, text.marked, verdict, risk_plot, beside_people, people_floor)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

@@ -59,7 +59,7 @@ class Row(NamedTuple):
         kind: What is drawn: that of a `model` or of `people`.
         leads: Whether the model is better than all others.
         above_floor: Whether the interval is on the better side of the floor.
-        mark: How the model was asked otherwise than on other tasks; usually empty.
+        mark: How the model was asked otherwise than on its other tasks; usually empty.
     """
 
     label: str
@@ -138,7 +138,8 @@ def _panel(report: Report, place: Place, entries: Sequence[Entry], benchmark: st
         cell = report.cell(entry.id, place)
         figure = cell.figure if cell and cell.figure and isfinite(cell.figure.value) else None
         leads = cell is not None and cell.rank == (1, 1)
-        rows.append(Row(entry.label, figure, leads=leads, above_floor=entry.id not in behind))
+        limit = report.other_limit(entry.id, place.id)
+        rows.append(Row(entry.label, figure, leads=leads, above_floor=entry.id not in behind, mark=limit))
     title = place.title.removeprefix(f"{benchmark}_")
     if isinstance(place, ReportGroup):
         title = f"mean of {len(place.columns)} tasks" if place.group == benchmark else f"mean of {title}"
@@ -177,3 +178,65 @@ def people_floor(report: Report, column: ReportColumn, metric: str) -> float | N
     floors = (one for one in report.floors if one["column"] == column.id and one["metric"] == metric)
     values = [one["beside_people"] for one in floors if one["beside_people"] is not None]
     return (max if column.directions[metric] else min)(values, default=None) if values else None
+
+
+# --- risk over coverage -----------------------------------------------------------------------------
+
+# the least distance of the names of two curves, in percent of the height
+_APART = 7.0
+
+
+class Curve(NamedTuple):
+    """A model's risk over its coverage.
+
+    Attributes:
+        entry: The id of the entry.
+        points: The points as (x, y), in percent of the plot's width from the left and of its height from above.
+        name_at: Where the curve's name is at the right side, in percent from above.
+    """
+
+    entry: str
+    points: Sequence[tuple[float, float]]
+    name_at: float
+
+
+class RiskPlot(NamedTuple):
+    """The curves of a task.
+
+    Attributes:
+        top: The risk at the upper end of the plot.
+        curves: The curves.
+    """
+
+    top: float
+    curves: Sequence[Curve]
+
+
+def risk_plot(curves: Sequence[Json]) -> RiskPlot:
+    """Place the curves of risk over coverage, up to a round number that is none too low; their names do not overlap.
+
+    Args:
+        curves: For each model its `entry` and the `points` (coverage, risk).
+    """
+    most = max(risk for curve in curves for _, risk in curve["points"])
+    top = next(end for end in (0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0) if most <= end)
+    placed = [
+        [(round(100 * coverage, 1), round(100 - 100 * risk / top, 1)) for coverage, risk in curve["points"]]
+        for curve in curves
+    ]
+    names = _spread([points[-1][1] for points in placed])
+    entries = (curve["entry"] for curve in curves)
+    return RiskPlot(top, [Curve(*one) for one in zip(entries, placed, names, strict=True)])
+
+
+def _spread(heights: Sequence[float]) -> list[float]:
+    """Move heights in percent apart, as little as needed and in their order, so that names fit there."""
+    apart = min(_APART, 100 / max(len(heights) - 1, 1))
+    order = sorted(range(len(heights)), key=lambda i: heights[i])
+    placed = [0.0] * len(heights)
+    lowest = 0.0
+    for number, i in enumerate(order):
+        # room for those that follow
+        placed[i] = min(max(heights[i], lowest), 100 - apart * (len(order) - 1 - number))
+        lowest = placed[i] + apart
+    return [round(height, 1) for height in placed]

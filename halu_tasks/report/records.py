@@ -14,7 +14,7 @@ from functools import cached_property
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from halu_tasks.results.comparability import Entry
+from halu_tasks.results.comparability import LIMIT, Entry
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.differences import Difference
@@ -98,6 +98,11 @@ class Report:
         return {entry.id: entry.label for entry in self.entries}
 
     @cached_property
+    def by_id(self) -> dict[str, Entry]:
+        """The entries by id."""
+        return {entry.id: entry for entry in self.entries}
+
+    @cached_property
     def by_cell(self) -> dict[tuple[str, str], Result]:
         """The results by the ids of entry and column."""
         return {(result.entry, result.column): result for result in self.results}
@@ -116,6 +121,13 @@ class Report:
     def reruns(self) -> Counter[tuple[str, str]]:
         """The numbers of earlier runs in the same harness by the ids of entry and column."""
         return Counter((one["entry"], one["column"]) for one in self.superseded if one["rerun"])
+
+    def other_limit(self, entry: str, column: str) -> str:
+        """Say how long replies might be, if an entry has this token limit on some of its tasks only; else empty."""
+        result, limit = self.by_cell.get((entry, column)), ""
+        if result and LIMIT not in self.by_id[entry].settings:
+            limit = result.settings.get(LIMIT, "")
+        return f"{LIMIT} {limit}" if limit else ""
 
     def harnesses(self, column: str | None = None) -> list[str]:
         """List the programs that made the results, or those of one column, with their versions."""

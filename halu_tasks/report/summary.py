@@ -84,6 +84,7 @@ def cautions(report: Report) -> list[Caution]:
         *_reruns(report),
         *_lost(report),
         *_partial(report),
+        *_other_limits(report, tasks),
         *_undecided(report, places),
         *_apart(report, tasks),
     ]
@@ -386,6 +387,16 @@ def _reruns(report: Report) -> Iterator[Caution]:
             "of several runs makes false claims more frequent, which no interval or p value here allows for.",
             clause="some results are the latest of several runs",
         )
+
+
+def _other_limits(report: Report, tasks: Sequence[ReportColumn]) -> Iterator[Caution]:
+    """Name the entries that have another token limit on some tasks."""
+    for entry, label in report.labels.items():
+        limits = {task.id: limit for task in tasks if (limit := report.other_limit(entry, task.id))}
+        if limits:
+            where = _titles([task for task in tasks if task.id in limits])
+            which = ", ".join(dict.fromkeys(limits.values()))
+            yield Caution(f"{label} has another token limit on {where} than on its other tasks ({which}).")
 
 
 def _undecided(report: Report, places: Sequence[Place]) -> Iterator[Caution]:

@@ -156,6 +156,20 @@ def test_people_are_drawn_beside_models_on_the_same_gold(opened: Any) -> None:
     assert names == ["people", "gemma-3-27b-it", "Qwen/Qwen3-8B"]
 
 
+def test_the_names_of_curves_do_not_overlap_and_are_read_on_a_phone(opened: Any) -> None:
+    report = model(6, 3)
+    why = [details | {"risk": [curve | {"points": [[0.1, 0.1], [0.9, 0.3]]} for curve in details["risk"]]}
+           for details in report.why]  # fmt: skip
+    found = opened(replace(report, why=why), width=390)
+    found.all_open()
+    plot = found.page.locator(".plot").first
+    boxes = [name.bounding_box() for name in plot.locator(".names b").all()]
+    assert len(boxes) == 6 and len({box["y"] for box in boxes}) == 6
+    tops = sorted(box["y"] for box in boxes)
+    assert all(low - high >= boxes[0]["height"] * 0.8 for high, low in zip(tops, tops[1:], strict=False))
+    assert plot.locator(".x span").first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 11
+
+
 def test_two_models_are_chosen(opened: Any) -> None:
     page = opened(model(4, 4)).page
     assert page.locator(".pair:visible").count() == 1
@@ -248,6 +262,10 @@ def test_nothing_scrolls_sideways_at_400_pixels_but_the_tables_do_by_keyboard(op
     for _ in range(8):
         page.keyboard.press("ArrowRight")
     until(lambda: region.evaluate("e => e.scrollLeft") > 50)
+    # the table says so, and one that fits does not
+    assert "scroll it sideways" in page.locator("#leaderboard .swipe:visible").first.inner_text()
+    for hint, table in zip(page.locator(".swipe").all(), page.locator(".scroll").all(), strict=True):
+        assert hint.is_visible() == table.evaluate("e => e.scrollWidth > e.clientWidth + 1")
     # the model's name stays in sight
     assert region.locator("tr.entry th").first.bounding_box()["x"] < 40
     for region in page.locator(".scroll").all():

@@ -45,6 +45,31 @@ def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
     assert len(board([*runs, run_of(harness="lm-eval 0.4.13", wrong=1)]).superseded) == 1
 
 
+def test_a_model_with_another_token_limit_on_some_tasks_is_one_row_with_a_mark(tmp_path: Path) -> None:
+    plain, longer = run_of(), run_of(HALUEVAL, settings={"max_tokens": 4096, "top_p": 0.5})
+    runs = [replace(plain, settings={"top_p": 0.5}), longer, run_of(model="n"), run_of(HALUEVAL, model="n", wrong=3)]
+    report = report_on(runs, tmp_path)
+    assert list(report.labels.values()) == ["m", "n"] and len(report.pairs) == 2
+    (column,) = (column for column in report.columns if column.task == HALUEVAL)
+    marked = [result.column for result in report.results if report.other_limit(result.entry, result.column)]
+    assert marked == [column.id] and report.other_limit("e1", column.id) == "max_tokens 4096"
+    told = f"m has another token limit on {HALUEVAL} than on its other tasks (max_tokens 4096)."
+    page = re.sub("<[^>]*>", "", render(report))
+    assert told in summary(report) and told in page and "<br>max_tokens 4096" in markdown(report).replace("\\", "")
+    # in the picture and in the table
+    assert page.count("max_tokens 4096 ") + page.count("max_tokens 4096\n") >= 2
+    # models with different limits on a task are compared, and a reader is told
+    assert any("max_tokens is 4096 for m and the task’s own for n" in note for note in report.notes)
+    # two limits on one task are two rows, which are compared
+    again = report_on([*runs, replace(longer, settings={"top_p": 0.5}, id="own")], tmp_path)
+    assert len(again.entries) == 3 and not any(again.other_limit(one.entry, one.column) for one in again.results)
+    # on all tasks the same limit is a setting like another
+    both = [replace(run, settings=longer.settings) for run in runs[:2]]
+    report = report_on(both, tmp_path)
+    assert [entry.settings["max_tokens"] for entry in report.entries] == ["4096"]
+    assert not report.other_limit("e1", column.id)
+
+
 def test_runs_are_told_apart_by_what_differs() -> None:
     def labels(*runs: Run) -> list[str]:
         return list(compare({"a": runs}).labels.values())
