@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from halu_tasks.report.records import Json, Place, Report, ReportColumn, ReportGroup
+from halu_tasks.report.records import Column, Json, Mean, Place, Report
 from halu_tasks.report.summary import best_floor, is_above, not_above_floor
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.metrics import Estimate
@@ -20,20 +20,6 @@ class Scale:
     worst: float
     best: float
 
-    @classmethod
-    def of(cls, report: Report, place: Place) -> Scale | None:
-        """Return the scale of a place; None if neither end of its values is better, or if all are the same."""
-        ranges = {column.range for column in report.columns_of(place)}
-        low, high = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
-        if high is None:
-            # without an upper limit, the highest figure stands for it
-            cells = (report.cell(entry.id, place) for entry in report.entries)
-            ends = [_end(cell.figure) for cell in cells if cell and cell.figure]
-            high = max(filter(isfinite, ends), default=low)
-        if place.higher_is_better is None or high <= low:
-            return None
-        return cls(low, high) if place.higher_is_better else cls(high, low)
-
     def at(self, value: float) -> float:
         """Return where a value is, in percent of the way from the worst to the best."""
         return round(100 * min(1.0, max(0.0, (value - self.worst) / (self.best - self.worst))), 1)
@@ -44,6 +30,20 @@ class Scale:
             return None
         start, end = sorted((self.at(figure.low), self.at(figure.high)))
         return start, end
+
+
+def scale_of(place: Place) -> Scale | None:
+    """Return the scale of a place; None if neither end of its values is better, or if all are the same."""
+    ranges = {column.range for column in place.columns}
+    low, high = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
+    if high is None:
+        # without an upper limit, the highest figure stands for it
+        cells = (place.cell(entry) for entry in place.entries)
+        ends = [_end(cell.figure) for cell in cells if cell and cell.figure]
+        high = max(filter(isfinite, ends), default=low)
+    if place.higher_is_better is None or high <= low:
+        return None
+    return Scale(low, high) if place.higher_is_better else Scale(high, low)
 
 
 def _end(figure: Estimate) -> float:
@@ -108,13 +108,12 @@ def picture(report: Report, entries: Sequence[Entry]) -> list[Benchmark]:
         report: The report.
         entries: The entries to draw, in the order of their rows.
     """
-    columns = [column for column in report.columns if column.main]
     benchmarks: dict[str, Benchmark] = {}
-    places: list[Place] = [*report.top_groups(main=True), *columns]
+    places: list[Place] = [*report.top_means(main=True), *report.main]
     for place in places:
-        names = {str(column.condition["benchmark"]) for column in report.columns_of(place)}
+        names = {column.condition.benchmark for column in place.columns}
         name = names.pop() if len(names) == 1 else ""
-        benchmarks.setdefault(name, Benchmark(name)).panels.append(_panel(report, place, entries, name))
+        benchmarks.setdefault(name, Benchmark(name)).panels.append(_panel(place, entries, name))
     return sorted(benchmarks.values(), key=lambda one: bool(one.name))
 
 
@@ -131,40 +130,37 @@ def signs(benchmarks: Sequence[Benchmark]) -> dict[str, bool]:
     }
 
 
-def _panel(report: Report, place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
-    behind = {*not_above_floor(report, place)}
+def _panel(place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
+    behind = {*not_above_floor(place)}
     rows = []
     for entry in entries:
-        cell = report.cell(entry.id, place)
+        cell = place.cell(entry)
         figure = cell.figure if cell and cell.figure and isfinite(cell.figure.value) else None
         leads = cell is not None and cell.rank == (1, 1)
-        limit = report.other_limit(entry.id, place.id)
-        rows.append(Row(entry.label, figure, leads=leads, above_floor=entry.id not in behind, mark=limit))
+        limit = place.limit_of(entry)
+        rows.append(Row(entry.label, figure, leads=leads, above_floor=entry not in behind, mark=limit))
     title = place.title.removeprefix(f"{benchmark}_")
-    if isinstance(place, ReportGroup):
+    if isinstance(place, Mean):
         title = f"mean of {len(place.columns)} tasks" if place.group == benchmark else f"mean of {title}"
-    column = place if isinstance(place, ReportColumn) else None
-    beside = beside_people(report, column, entries, column.metric) if column else []
-    floor = people_floor(report, column, column.metric) if column and beside else None
-    scale = Scale.of(report, place)
-    return Panel(place, title, scale, rows, best_floor(report, place), _published(report, place), beside, floor)
+    column = place if isinstance(place, Column) else None
+    beside = beside_people(column, entries, column.metric) if column else []
+    floor = people_floor(column, column.metric) if column and beside else None
+    return Panel(place, title, scale_of(place), rows, best_floor(place), _published(place), beside, floor)
 
 
-def _published(report: Report, place: Place) -> list[tuple[str, float]]:
-    figures: Iterable[Json] = (one for one in report.published if one["headline"])
-    here = [one for one in figures if place.id in (one["column"], one["group"])]
-    sign = -1 if place.higher_is_better else 1
-    return sorted(((one["model"], one["value"]) for one in here), key=lambda one: sign * one[1])
+def _published(place: Place) -> list[tuple[str, float]]:
+    figures = ((one.model, one.value) for one in place.published if one.headline)
+    return sorted(figures, key=lambda one: one[1], reverse=bool(place.higher_is_better))
 
 
-def beside_people(report: Report, column: ReportColumn, entries: Sequence[Entry], metric: str) -> list[Row]:
+def beside_people(column: Column, entries: Sequence[Entry], metric: str) -> list[Row]:
     """Return the rows of people, and of models on the same items, against the same gold; empty without annotators."""
-    people = column.condition["human_ceiling"]
+    people = column.condition.human_ceiling
     if not people or metric not in people.estimates:
         return []
-    results = ((entry, report.by_cell.get((entry.id, column.id))) for entry in entries)
+    results = ((entry, column.results.get(entry)) for entry in entries)
     compared = ((entry, result.beside_people.get(metric)) for entry, result in results if result)
-    floor, higher = people_floor(report, column, metric), bool(column.directions[metric])
+    floor, higher = people_floor(column, metric), bool(column.directions[metric])
     models = [
         Row(entry.label, one.value, above_floor=floor is None or is_above(one.value, floor, higher))
         for entry, one in compared
@@ -173,11 +169,11 @@ def beside_people(report: Report, column: ReportColumn, entries: Sequence[Entry]
     return [Row("people", people.estimates[metric], "people"), *models]
 
 
-def people_floor(report: Report, column: ReportColumn, metric: str) -> float | None:
+def people_floor(column: Column, metric: str) -> float | None:
     """Return the best figure of uninformed replies against the gold of people; None if there is none."""
-    floors = (one for one in report.floors if one["column"] == column.id and one["metric"] == metric)
-    values = [one["beside_people"] for one in floors if one["beside_people"] is not None]
-    return (max if column.directions[metric] else min)(values, default=None) if values else None
+    floors = (floor.beside_people for floor in column.floors if floor.metric == metric)
+    values = [value for value in floors if value is not None]
+    return (max if column.directions[metric] else min)(values, default=None)
 
 
 # --- risk over coverage -----------------------------------------------------------------------------

@@ -1,12 +1,12 @@
 """The page as people use it: sorted, filtered, by keyboard, on a phone, in the dark, on paper, without scripts."""
 
+import itertools
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from report_model import altered, from_json, model, model_json
+from report_model import altered, changed, from_json, model, model_json
 
 pytestmark = pytest.mark.browser
 
@@ -35,8 +35,8 @@ def column_of(page: Any, number: int) -> list[float | None]:
 def test_sorts_by_a_column_best_first_and_back(opened: Any) -> None:
     report = model(5, 4)
     # of a rate, of which less is better, one entry has no figure
-    results = [result for result in report.results if (result.entry, result.column) != ("e1", "c3")]
-    found = opened(replace(report, results=results))
+    changed(report, lambda column, entry, own: None if (entry.id, column.id) == ("e1", "c3") else own)
+    found = opened(report)
     page = found.page
     for number, first, reverse in ((2, "descending", True), (5, "ascending", False)):
         head = page.locator("#leaderboard thead th").nth(number)
@@ -56,9 +56,9 @@ def test_sorts_by_a_column_best_first_and_back(opened: Any) -> None:
 def test_replies_without_an_answer_are_named_where_they_are_more_than_one_in_a_hundred(opened: Any) -> None:
     report = model(3, 4)
     many = {"unparsed": 30, "abstained": 20, "empty": 21, "judge_failed": 400}
-    first, *others = report.results
-    page = opened(replace(report, results=[altered(first, **many), *others])).page
-    entry = next(entry.label for entry in report.entries if entry.id == first.entry)
+    first = report.results[0]
+    page = opened(changed(report, lambda _, __, own: altered(own, **many) if own is first else own)).page
+    entry = report.entries[0].label
     row = page.locator("#leaderboard tr.entry", has=page.get_by_text(entry, exact=True))
     # 20 of 2,002 are less than 1%
     shares = row.locator("td:nth-child(3) .some")
@@ -94,11 +94,15 @@ def test_a_longer_bar_is_better_in_every_column(opened: Any) -> None:
 
 def test_notes_stand_once_and_a_corrected_mean_shows_what_its_rank_is_of(opened: Any) -> None:
     report = model(3, 4)
-    columns = [replace(column, notes=["the judge was not checked"]) for column in report.columns]
-    means = [
-        mean._replace(corrected=mean.figure._replace(value=mean.figure.value - 0.1)) for mean in report.group_results
-    ]
-    page = opened(replace(report, columns=columns, group_results=means)).page
+    for column in report.columns:
+        column.notes = ["the judge was not checked"]
+    (mean,) = report.means
+    means = [*mean.figures.values()]
+    mean.figures = {
+        entry: one._replace(corrected=one.figure._replace(value=one.figure.value - 0.1))
+        for entry, one in mean.figures.items()
+    }
+    page = opened(report).page
     (note,) = page.locator("#leaderboard p.note").all_inner_texts()
     assert note.endswith("cfaith_gen: the judge was not checked.") and note.startswith("refact_judgment_comparative, ")
     cell = page.locator("#leaderboard tr.entry td.mean").first.inner_text()
@@ -133,14 +137,13 @@ def test_the_first_screen_has_the_answer_and_a_picture_of_all_figures(opened: An
     heads = page.locator("#picture .benchmark h3").all_inner_texts()
     assert heads == ["refact", "halueval", "cfaith", "halluverse25", "fave"]
     # every figure is where its axis has it
-    results = {(report.labels[one.entry], one.column): one for one in report.results}
+    columns = {column.id: column for column in report.columns}
     for panel in panels.all()[1:]:
         link = panel.locator("h4 a").get_attribute("href")
-        column = report.places[link.removeprefix("#why-")]
+        column = columns[link.removeprefix("#why-")]
         rows = panel.locator(".strips").first.locator("li")
-        for label in report.labels.values():
-            row = rows.filter(has=page.get_by_text(label, exact=True))
-            result = results[label, column.id]
+        for entry, result in column.results.items():
+            row = rows.filter(has=page.get_by_text(entry.label, exact=True))
             figure = result.metrics[column.metric]
             assert row.locator(".value").inner_text().startswith(f"{figure.value:.3f}")
             strip, dot = row.locator("svg.strip").bounding_box(), row.locator("svg.model circle").bounding_box()
@@ -158,15 +161,16 @@ def test_people_are_drawn_beside_models_on_the_same_gold(opened: Any) -> None:
 
 def test_the_names_of_curves_do_not_overlap_and_are_read_on_a_phone(opened: Any) -> None:
     report = model(6, 3)
-    why = [details | {"risk": [curve | {"points": [[0.1, 0.1], [0.9, 0.3]]} for curve in details["risk"]]}
-           for details in report.why]  # fmt: skip
-    found = opened(replace(report, why=why), width=390)
+    for column in report.columns:
+        curves = [curve | {"points": [[0.1, 0.1], [0.9, 0.3]]} for curve in column.details["risk"]]
+        column.details = {**column.details, "risk": curves}
+    found = opened(report, width=390)
     found.all_open()
     plot = found.page.locator(".plot").first
     boxes = [name.bounding_box() for name in plot.locator(".names b").all()]
     assert len(boxes) == 6 and len({box["y"] for box in boxes}) == 6
     tops = sorted(box["y"] for box in boxes)
-    assert all(low - high >= boxes[0]["height"] * 0.8 for high, low in zip(tops, tops[1:], strict=False))
+    assert all(low - high >= boxes[0]["height"] * 0.8 for high, low in itertools.pairwise(tops))
     assert plot.locator(".x span").first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 11
 
 

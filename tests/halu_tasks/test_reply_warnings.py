@@ -90,8 +90,8 @@ def test_one_answer_to_all_is_in_the_summary_of_a_report(tmp_path: Path) -> None
     page = re.sub("<[^>]*>", "", render(report))
     assert any(line.startswith(told) for line in summary(report)) and told in page
     assert "and constant gave one answer to everything on" in summary(report)[0]
-    (warning,) = report.warnings
-    assert warning["share"] == "64 of 64 replies (100.0%)" and "those of a constant answer" in markdown(report)
+    ((_, _, warning),) = report.warnings
+    assert warning.share == "64 of 64 replies (100.0%)" and "those of a constant answer" in markdown(report)
     # the baseline is constant by design
     assert report_on([replace(run, answers=answers, model="halu-baseline")], tmp_path).warnings == []
 
