@@ -11,7 +11,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.report.assemble import assemble
-from halu_tasks.report.board import Board, board
+from halu_tasks.report.board import board
 from halu_tasks.report.page import as_json as to_json
 from halu_tasks.report.records import Report
 from halu_tasks.results.run import Run, RunReply
@@ -70,9 +70,14 @@ def run_of(task: str = CORRECTION, wrong: int = 0, limit: int | None = None, **o
     return Run(**{"generation": frozenset(settings) - {"chat_template"}, **told, **own})
 
 
-def titles(found: Board) -> list[tuple[str, str, int]]:
+def titles(found: Report) -> list[tuple[str, str, int]]:
     """Of each column: task, why it stands apart, and how many results it holds."""
-    return [(column.task.name, column.why, len(column.runs)) for column in found.columns]
+    return [(column.task, column.why, len(column.runs)) for column in found.columns]
+
+
+def labels(report: Report) -> list[str]:
+    """The names of the entries."""
+    return [entry.label for entry in report.entries]
 
 
 def report_on(runs: Sequence[Run], folder: Path) -> Report:

@@ -11,7 +11,8 @@ from typing import Any
 def to_json(value: Any) -> Any:
     """Return a record as JSON values: dataclasses and named tuples become objects by the names of their fields.
 
-    Fields with the metadata `part` are parts of the record, whose own fields are keys of it.
+    Fields with the metadata `part` are parts of the record, whose own fields are keys of it. Those whose metadata has a
+    false `json` are left out.
     """
     if value is None or isinstance(value, str | int | float):
         return value
@@ -30,4 +31,4 @@ def to_json(value: Any) -> Any:
 
 @cache
 def _fields(record: type) -> list[tuple[str, bool]]:
-    return [(each.name, each.metadata.get("part", False)) for each in fields(record)]
+    return [(each.name, each.metadata.get("part", False)) for each in fields(record) if each.metadata.get("json", True)]

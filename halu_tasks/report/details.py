@@ -19,8 +19,7 @@ from tqdm import tqdm
 
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
-from halu_tasks.report.board import Board, Column
-from halu_tasks.report.records import Json, number_in_detail
+from halu_tasks.report.records import Column, Json, Report, number_in_detail
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.attempts import Attempts, attempts_of
@@ -86,54 +85,52 @@ Replies = Mapping[str, Sequence[ReplyRecord]]
 """The replies by the id of the entry."""
 
 
-def write_details(board: Board, table: Path) -> list[Json]:
-    """Collect the details of all columns, and write all replies to a Parquet table.
+def write_details(report: Report, table: Path) -> None:
+    """Add the details of all columns, and write all replies to a Parquet table.
 
     Lists and mappings are written as JSON. Invalid Unicode (lone surrogates) is replaced by question marks.
 
     Args:
-        board: The board.
+        report: The report.
         table: The file of the table.
     """
-    entries = number_in_detail(len(board.entries), len(board.columns) + len(board.means))
-    limit = text_limit(3 * _per_kind(board) * len(board.columns), entries)
-    all_details = []
+    entries = number_in_detail(len(report.entries), len(report.columns) + len(report.means))
+    limit = text_limit(3 * _per_kind(report) * len(report.columns), entries)
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         # a progress bar, only on a terminal
-        for column in tqdm(board.columns, desc="comparing", unit="task", disable=None):
+        for column in tqdm(report.columns, desc="comparing", unit="task", disable=None):
             others: dict[Any, ScoredReply] = {}
             replies = {entry.id: _records(column, run, others) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
                 rows = _rows(column, run, entry.label, replies[entry.id])
                 writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-            all_details.append(_details(column, replies, limit, _per_kind(board)))
-    return all_details
+            column.details = _details(column, replies, limit, _per_kind(report))
 
 
-def _per_kind(board: Board) -> int:
+def _per_kind(report: Report) -> int:
     """Return how many items of each kind are shown in a column, of which a report may have many."""
-    return max(3, min(PER_KIND, 100 // max(len(board.columns), 1)))
+    return max(3, min(PER_KIND, 100 // max(len(report.columns), 1)))
 
 
 def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[ReplyRecord]:
     """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
     mode = OTHER_MODE[run.scoring]
-    values = _values_of(column.headline, run.scores)
-    if column.task.judged:
+    values = _values_of(column.measure, run.scores)
+    if column.benchmark_task.judged:
         return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
     scores = []
     for answered in run.answers:
         key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
         if key not in others:
-            others[key] = answered.scored(column.task, mode, asks_confidence=run.asked["confidence"])
+            others[key] = answered.scored(column.benchmark_task, mode, asks_confidence=run.asked["confidence"])
         scores.append(others[key])
-    other_values = _values_of(_metrics(column, mode).get(column.headline.name), scores)
+    other_values = _values_of(_metrics(column, mode).get(column.headline), scores)
     pairs = zip(run.answers, scores, values, other_values, strict=True)
     return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
 
 
 def _metrics(column: Column, mode: str) -> dict[str, Metric]:
-    return {metric.name: metric for metric in column.task.metrics_of(mode, column.first.scores)}
+    return {metric.name: metric for metric in column.benchmark_task.metrics_of(mode, column.first.scores)}
 
 
 def _values_of(metric: Metric | None, scores: Sequence[ScoredReply]) -> list[float | None]:
@@ -165,13 +162,14 @@ def _text(value: Any) -> str | None:
 
 
 def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Json:
-    label = column.task.rules.choices[0] if column.task.rules.choices else None
+    task = column.benchmark_task
+    label = task.rules.choices[0] if task.rules.choices else None
     scores = {entry.id: run.scores for entry, run in column.runs.items()}
-    labelled = isinstance(column.task.rules.answer, Label)
+    labelled = isinstance(task.rules.answer, Label)
     matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
     curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
     modes = list(_both_modes(column, replies)) or None
-    attempts = attempts_of(column.task.scoring[column.first.scoring].facts)
+    attempts = attempts_of(task.scoring[column.scoring].facts)
     risks = [_risk(entry, attempts, own) for entry, own in scores.items()] if attempts else []
     return {
         "column": column.id,
@@ -180,7 +178,7 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
         "calibration": [curve for curve in curves if curve],
         "risk": [curve for curve in risks if curve],
         "modes": modes,
-        "modes_missing": "" if modes else JUDGED_ONCE if column.task.judged else NO_COMMON_METRIC,
+        "modes_missing": "" if modes else JUDGED_ONCE if column.benchmark_task.judged else NO_COMMON_METRIC,
         "items": _shown_items(column, replies, limit, per_kind),
     }
 
@@ -193,10 +191,10 @@ def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> 
         counts = Counter(item_tags[name] for item_tags in tags if name in item_tags)
         if 1 < len(counts) <= _VALUES:
             values = sorted(counts)
-            metrics = [column.headline.only(name, value, value) for value in values]
+            metrics = [column.measure.only(name, value, value) for value in values]
             yield {
                 "by": name,
-                "metric": column.headline.name,
+                "metric": column.headline,
                 "values": [{"value": value, "n": counts[value]} for value in values],
                 "cells": [
                     {"entry": entry, "figures": [_figure(metric, own) for metric in metrics]}
@@ -262,11 +260,12 @@ def _risk(entry: str, attempts: Attempts, scores: Sequence[ScoredReply]) -> Json
 
 def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
     """Compare the scores of each entry in both modes, unless these have no metric in common."""
-    mode, other_mode = column.first.scoring, OTHER_MODE[column.first.scoring]
+    mode, other_mode = column.scoring, OTHER_MODE[column.scoring]
     theirs = _metrics(column, other_mode)
-    common = (m for m in (column.headline, *column.metrics) if m.name in theirs and m.name != UNPARSED)
-    metric = next(common, None)
-    if metric is None or column.task.judged:
+    metrics = _metrics(column, mode)
+    names = (name for name in (column.headline, *column.directions) if name != UNPARSED)
+    metric = next((metrics[name] for name in names if name in theirs and name in metrics), None)
+    if metric is None or column.benchmark_task.judged:
         return
     for entry, own in replies.items():
         both = {
@@ -293,8 +292,8 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
     for entry, own in replies.items():
         for reply in own:
             by_item.setdefault(reply.item.id, {}).setdefault(entry, []).append(reply)
-    right = {id: _correctness(column.headline, of_item) for id, of_item in by_item.items()}
-    has_other = column.headline.name in _metrics(column, OTHER_MODE[column.first.scoring])
+    right = {id: _correctness(column.measure, of_item) for id, of_item in by_item.items()}
+    has_other = column.headline in _metrics(column, OTHER_MODE[column.scoring])
     weights: dict[str, dict[str, float]] = {
         "worst": {id: 1 - fmean(shares) for id, shares in right.items() if shares},
         "disagreeing": {id: pvariance(shares) for id, shares in right.items() if shares},
@@ -359,7 +358,7 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
     text, left_out = cut(gold.text, limit) if gold else ("", 0)
     whole = Text(gold.text) if gold else None
     gold_spans = [*gold.spans] if gold else []
-    other_mode = OTHER_MODE[column.first.scoring]
+    other_mode = OTHER_MODE[column.scoring]
     shown = []
     for entry, own in replies.items():
         for reply in own:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import replace
+import shlex
+from collections.abc import Iterable, Sequence
 from functools import cache
 from math import inf, isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,8 +17,19 @@ from markupsafe import Markup
 from halu_tasks.core.records import to_json
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.report import text
-from halu_tasks.report.records import EntryPair, Json, Place, Report, ReportColumn, number_in_detail
-from halu_tasks.report.summary import rule, summary, wins
+from halu_tasks.report.picture import beside_people, people_floor, picture, risk_plot, scale_of, signs
+from halu_tasks.report.records import (
+    Column,
+    Json,
+    Pair,
+    Place,
+    PublishedFigure,
+    Report,
+    items_of,
+    number_in_detail,
+    part_answered,
+)
+from halu_tasks.report.summary import answer, cautions, findings, rule, summary, warning_text, wins
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.metrics import Estimate
@@ -36,20 +47,28 @@ def render(report: Report, *, published: bool = False) -> str:
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     part = in_detail(report)
-    items = [(report.places[details["column"]], item) for details in part.why for item in details["items"]]
+    shown = ranked(part, part.heads(part.top_means(main=True), part.main)) if report.main else []
+    drawn = picture(report, shown)
+    items = [(column, item) for column in part.columns if column.details for item in column.details["items"]]
     return (
         _environment()
         .get_template("report.html.j2")
         .render(
             report=report,
             part=part,
+            answer=answer(report),
+            findings=findings(report),
+            cautions=cautions(report),
+            picture=drawn,
+            signs=signs(drawn),
             published=published,
-            details={details["column"]: details for details in part.why},
+            entries={entry.id: entry for entry in report.entries},
+            details=any(column.details for column in report.columns),
             items=items,
             kinds=list(dict.fromkeys(kind for _, item in items for kind in item["kinds"])),
             pairs=grouped(((pair.first, pair.second), pair) for pair in part.pairs),
-            wins={(one["first"], one["second"]): one for one in wins(part)},
-            block=lambda value, left=0: text.block(value, report.about["table"], left),
+            wins={(one.first, one.second): one for one in wins(part)},
+            block=lambda value, left=0: text.block(value, report.about.table, left),
             style=Markup(_file("report.css")),
             script=Markup(script),
             policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
@@ -59,7 +78,7 @@ def render(report: Report, *, published: bool = False) -> str:
 
 
 def markdown(
-    report: Report, metrics: Sequence[str] = (), pairs: Sequence[EntryPair] | None = None, *, published: bool = False
+    report: Report, metrics: Sequence[str] = (), pairs: Sequence[Pair] | None = None, *, published: bool = False
 ) -> str:
     """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
 
@@ -87,34 +106,55 @@ def markdown(
 
 def as_json(report: Report) -> dict[str, Any]:
     """Convert a report to JSON values, as in `report.json`."""
-    return {**to_json(report), "summary": summary(report), "rule": rule(report), "wins": wins(report)}
+    cells = [(column, entry, result) for column in report.columns for entry, result in column.results.items()]
+    return {
+        **to_json(report.about),
+        "notes": to_json(report.notes),
+        "skipped": to_json(report.skipped),
+        "warnings": [
+            {"entry": entry.id, "column": column.id, **to_json(one), "text": warning_text(entry, column, one)}
+            for entry, column, one in report.warnings
+        ],
+        "superseded": [
+            {"entry": entry.id, "column": column.id, **to_json(run)} for entry, column, run in report.superseded
+        ],
+        "entries": to_json(report.entries),
+        "columns": to_json(report.columns),
+        "groups": [to_json(mean) | {"columns": [column.id for column in mean.columns]} for mean in report.means],
+        "results": [
+            {"entry": entry.id, "column": column.id, **to_json(result), "rank": to_json(column.ranks.get(entry))}
+            for column, entry, result in cells
+        ],
+        "group_results": [
+            {"entry": entry.id, "group": mean.id, **to_json(figure), "rank": to_json(mean.ranks.get(entry))}
+            for mean in report.means
+            for entry, figure in mean.figures.items()
+        ],
+        "floors": [{"column": column.id, **to_json(one)} for column in report.columns for one in column.floors],
+        "published": [{**_place_id(p), **to_json(one)} for p in report.places for one in p.published],
+        "pairs": [
+            {**_place_id(pair.place), "first": pair.first.id, "second": pair.second.id, **to_json(pair)}
+            | {"better": pair.better and pair.better.id}
+            for pair in report.pairs
+        ],
+        "why": [column.details for column in report.columns if column.details],
+        "summary": summary(report),
+        "rule": rule(report),
+        "wins": [one.as_json() for one in wins(report)],
+    }
+
+
+def _place_id(place: Place) -> dict[str, str | None]:
+    is_column = isinstance(place, Column)
+    return {"column": place.id if is_column else None, "group": None if is_column else place.id}
 
 
 def in_detail(report: Report) -> Report:
     """Return the part of a report that is shown in detail: of many entries the leading ones, in the same order."""
-    number = number_in_detail(len(report.entries), len(report.places))
-    columns = [column for column in report.columns if column.main]
-    if number == len(report.entries) or not columns:
+    number = number_in_detail(len(report.entries), len(report.columns) + len(report.means))
+    if number == len(report.entries) or not report.main:
         return report
-    order = [entry.id for entry in ranked(report, report.heads(report.top_groups(main=True), columns))]
-    ids = {*order[:number]}
-    return replace(
-        report,
-        entries=[entry for entry in report.entries if entry.id in ids],
-        results=[result for result in report.results if result.entry in ids],
-        pairs=[pair for pair in report.pairs if {pair.first, pair.second} <= ids],
-        why=_of_entries(report.why, ids),
-    )
-
-
-def _of_entries(value: Any, ids: Set[str]) -> Any:
-    """Return a JSON value without the records of other entries."""
-    if isinstance(value, Mapping):
-        return {name: _of_entries(part, ids) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        records = (part for part in value if not isinstance(part, Mapping) or part.get("entry") in {None, *ids})
-        return [_of_entries(part, ids) for part in records]
-    return value
+    return report.only(ranked(report, report.heads(report.top_means(main=True), report.main))[:number])
 
 
 def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
@@ -125,12 +165,12 @@ def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     return groups
 
 
-def notes_on(columns: Iterable[ReportColumn]) -> dict[str, list[ReportColumn]]:
+def notes_on(columns: Iterable[Column]) -> dict[str, list[Column]]:
     """Group columns by the notes about them, so that each note stands once."""
     return grouped((note, column) for column in columns for note in column.notes)
 
 
-def verdict(column: ReportColumn, reply: Json) -> tuple[str, str]:
+def verdict(column: Column, reply: Json) -> tuple[str, str]:
     """Classify a reply by its figure.
 
     A reply without an answer is wrong, and shown as its outcome. An empty list is an answer.
@@ -156,32 +196,47 @@ def verdict(column: ReportColumn, reply: Json) -> tuple[str, str]:
 
 def ranked(report: Report, places: Sequence[Place]) -> list[Entry]:
     """List the entries with results in some columns and groups, by their figures in the first place, best first."""
-    entries = (one for one in report.entries if any(report.cell(one.id, place) for place in places))
-    return sorted(entries, key=lambda entry: _order(report, entry, places[0]))
+    entries = (entry for entry in report.entries if any(place.cell(entry) for place in places))
+    return sorted(entries, key=lambda entry: _order(_figure(places[0], entry), places[0]))
 
 
-def rows(report: Report, places: Sequence[Place]) -> list[Entry | Json]:
-    """List the rows of a leaderboard, best first: entries, and published systems, of which there are no items.
+class PublishedSystem(NamedTuple):
+    """A row of published figures, of which there are no items.
 
-    A published system has `model`, `method` and its `figures` by the id of the place.
+    Attributes:
+        model: The model.
+        method: The method.
+        figures: Its figures by the id of the place.
     """
-    ids = {place.id for place in places}
-    figures = (one for one in report.published if one["headline"] and (one["column"] or one["group"]) in ids)
-    systems = grouped(((one["model"], one["method"]), one) for one in figures)
-    published: list[Json] = [
-        {"model": model, "method": method, "figures": {one["column"] or one["group"]: one for one in own}}
-        for (model, method), own in systems.items()
-    ]
-    return sorted((*ranked(report, places), *published), key=lambda row: _order(report, row, places[0]))
+
+    model: str
+    method: str
+    figures: dict[str, PublishedFigure]
 
 
-def _order(report: Report, row: Entry | Json, place: Place) -> float:
-    if isinstance(row, Entry):
-        cell = report.cell(row.id, place)
-        figure = None if cell is None else cell.corrected if cell.by_corrected else cell.figure
-        value = figure.value if figure else inf
-    else:
-        value = row["figures"].get(place.id, {"value": inf})["value"]
+def published_systems(places: Sequence[Place]) -> list[PublishedSystem]:
+    """List the published systems with figures of the headlines of some columns and means, best first."""
+    systems: dict[tuple[str, str], PublishedSystem] = {}
+    for place in places:
+        for one in (figure for figure in place.published if figure.headline):
+            own = systems.setdefault((one.model, one.method), PublishedSystem(one.model, one.method, {}))
+            own.figures[place.id] = one
+    return sorted(systems.values(), key=lambda system: _order(system.figures.get(places[0].id), places[0]))
+
+
+def floor_names(places: Sequence[Place]) -> list[str]:
+    """List the uninformed replies with a figure of the headline of a column."""
+    return sorted({floor.name for place in places for floor in place.floors if floor.headline})
+
+
+def _figure(place: Place, entry: Entry) -> Estimate | None:
+    """Return the figure that an entry is sorted by."""
+    cell = place.cell(entry)
+    return None if cell is None else cell.corrected if cell.by_corrected else cell.figure
+
+
+def _order(figure: Estimate | PublishedFigure | None, place: Place) -> float:
+    value = figure.value if figure else inf
     return inf if not isfinite(value) else -value if place.higher_is_better else value
 
 
@@ -189,36 +244,8 @@ def kind(report: Report, entry: Entry) -> str:
     """Return what an entry is if no model was asked: an embedded model, or replies that were made elsewhere."""
     if not reads_prompts(entry.model):
         return "embedded model"
-    made = [result.harness for result in report.results if result.entry == entry.id]
+    made = [column.results[entry].harness for column in report.columns if entry in column.results]
     return "scored replies" if all(harness.startswith("halu-tasks score") for harness in made) else ""
-
-
-def bar(report: Report, place: Place, figure: Estimate | None) -> tuple[float, float, float] | None:
-    """Return the places of a figure and of its interval's ends, in percent of the way from worst to best.
-
-    None if there is no figure, or neither end of the column's values is better.
-    """
-    ranges = {column.range for column in report.columns_of(place)}
-    low, high = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
-    if high is None:
-        # without an upper limit, the highest figure stands for it
-        cells = (report.cell(entry.id, place) for entry in report.entries)
-        figures = [cell.figure for cell in cells if cell and cell.figure]
-        ends = [one.value if one.high is None else one.high for one in figures]
-        high = max(filter(isfinite, ends), default=low)
-    if place.higher_is_better is None or high <= low or figure is None or not isfinite(figure.value):
-        return None
-    worst, best = (low, high) if place.higher_is_better else (high, low)
-    interval = () if figure.low is None or figure.high is None else (figure.low, figure.high)
-    shares = [min(1.0, max(0.0, (x - worst) / (best - worst))) for x in (figure.value, *interval)]
-    value, start, end = (round(100 * share, 1) for share in (shares[0], min(shares), max(shares)))
-    return value, start, end
-
-
-def risk_axis(curves: Sequence[Json]) -> float:
-    """Return the risk at which the axis of risk-coverage curves ends: a round number that is none too low for them."""
-    most = max(risk for curve in curves for _, risk in curve["points"])
-    return next(end for end in (0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0) if most <= end)
 
 
 # --- the environment of the page --------------------------------------------------------------------
@@ -236,7 +263,10 @@ _TEMPLATES: dict[str, Any] = {
     "trim_blocks": True,
     "lstrip_blocks": True,
 }
-_SHARED: dict[str, Any] = {function.__name__: function for function in (ranked, rows, kind, notes_on, rule, summary)}
+_SHARED: dict[str, Any] = {
+    function.__name__: function for function in (ranked, published_systems, floor_names, kind, notes_on, rule, summary)
+}
+_SHARED |= {function.__name__: function for function in (part_answered, items_of, warning_text)}
 _SHARED["outcomes"] = NO_ANSWER
 
 
@@ -252,10 +282,12 @@ def _environment() -> Environment:
         "plain": lambda value, limit=text.NAME: text.plain(value, limit),
         "line": lambda value, limit=300: text.name(value, limit),
         "p": format_p_value,
+        "shell": lambda word: text.name(shlex.quote(word), 1000),
+        "end": lambda value: f"{value:.3g}".replace("-", "\u2212"),
         "date": lambda value: text.plain(value[:16].replace("T", " ")),
     }
     named = (text.name, text.number, text.count, text.percent, text.rank)
     environment.filters |= filters | {function.__name__: function for function in named}
-    functions = (text.interval, text.defined, text.marked, verdict, bar, risk_axis)
+    functions = (text.interval, text.defined, text.marked, verdict, scale_of, risk_plot, beside_people, people_floor)
     environment.globals |= _SHARED | {function.__name__: function for function in functions}
     return environment

@@ -126,6 +126,17 @@
     turn();
   }
 
+  // a table that is wider than its place says that it scrolls
+  function swiping() {
+    const show = (entries) => {
+      for (const { target } of entries) {
+        target.previousElementSibling.hidden = target.scrollWidth <= target.clientWidth + 1;
+      }
+    };
+    const sizes = new ResizeObserver(show);
+    for (const region of all(".scroll")) sizes.observe(region);
+  }
+
   function opening() {
     const open = () => {
       const target = location.hash.length > 1 && byId(location.hash.slice(1));
@@ -152,6 +163,7 @@
     choosing();
     pairing();
     filtering();
+    swiping();
     opening();
   });
 })();

@@ -12,7 +12,8 @@ from halu_tasks.core.files import atomic_files, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.page import as_json, in_detail, markdown, render
-from halu_tasks.report.records import Report
+from halu_tasks.report.records import Column, ReplyWarning, Report
+from halu_tasks.report.summary import warning_text
 from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.read import read_and_warn, read_results
 from halu_tasks.results.reference import with_reference
@@ -57,8 +58,8 @@ def write_report(
     create_folder(folder, "report")
     runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
     with atomic_files(folder, PAGE, "report") as made:
-        report = assemble(arranged := board(runs, groups), results.skipped, title, table=made / TABLE, margin=margin)
-        without = {group.name for group in groups} - {mean.group.name for mean in arranged.means}
+        report = assemble(board(runs, groups), results.skipped, title, table=made / TABLE, margin=margin)
+        without = {group.name for group in groups} - {mean.group for mean in report.means}
         warnings += [f"{name}: no mean, as no entry has all its tasks, asked alike" for name in sorted(without)]
         for line in (*warnings, *report.notes, *_warning_lines(report)):
             warn(line)
@@ -74,12 +75,15 @@ def write_report(
 
 def _warning_lines(report: Report) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
-    together: dict[tuple[str, str], list[Mapping[str, str]]] = {}
-    for warning in report.warnings:
-        together.setdefault((warning["entry"], warning["meaning"]), []).append(warning)
+    together: dict[tuple[Entry, str], list[tuple[Column, ReplyWarning]]] = {}
+    for entry, column, warning in report.warnings:
+        together.setdefault((entry, warning.meaning), []).append((column, warning))
     for (entry, meaning), warnings in together.items():
-        shares = ", ".join(f"{report.places[one['column']].title}: {one['share']}" for one in warnings)
-        yield warnings[0]["text"] if len(warnings) == 1 else f"{report.labels[entry]}: {shares} {meaning}"
+        if len(warnings) == 1:
+            yield warning_text(entry, *warnings[0])
+        else:
+            shares = ", ".join(f"{column.title}: {one.share}" for column, one in warnings)
+            yield f"{entry.label}: {shares} {meaning}"
 
 
 def compare_paths(
@@ -116,7 +120,7 @@ def compare_paths(
     if sum(map(len, by_path.values())) < 2:
         raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
     report = compare(by_path, metrics, margin)
-    alone = {column.id for column in report.columns} - {pair.place for pair in report.pairs}
+    alone = {*report.columns} - {pair.place for pair in report.pairs}
     return report, incomplete or bool(alone)
 
 
@@ -150,10 +154,9 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
             # the same model was asked the same, as in two harnesses or on two days
             entries = [_with_settings(entry, **{name: own}) for own, entry in zip(values, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
-    arranged = paired_board(rows, across=across, metrics=metrics)
-    report = assemble(arranged, title="Comparison", margin=margin)
+    report = assemble(paired_board(rows, across=across, metrics=metrics), title="Comparison", margin=margin)
     if len(runs) > 1 and not report.pairs:
-        reasons = [why_not_paired(runs[0][1], column.first) for column in arranged.columns]
+        reasons = [why_not_paired(runs[0][1], column.first) for column in report.columns]
         if not across and len({run.task for _, run in runs}) == len(runs):
             reasons = ["each task has only one result; wordings of a task are compared by --prompts packaged,FILE"]
         raise DataError(f"nothing can be compared: {'; '.join(filter(None, reasons)) or 'every task has one result'}")

@@ -15,6 +15,8 @@ from halu_tasks.scorers.statistics.differences import same_items
 
 # a hash, such as that of a chat template, of which labels have eight digits
 _HASH = re.compile(r"\b[0-9a-f]{40,}\b")
+LIMIT = "max_tokens"
+"""The setting of how long a reply may be."""
 
 Differences = dict[str, str]
 """How a run differs from another, as predicates ("uses other data"), each with what to do about it, if anything."""
@@ -186,6 +188,9 @@ def entries_of(runs: Sequence[Run]) -> list[Entry]:
     Inspect puts the provider before a model's name (`openai/gpt-4o`), lm-eval does not (`gpt-4o`). Two such names are
     one entry if everything else is the same, no harness has both, and no other name fits either. The chat template does
     not count, since only lm-eval records it.
+
+    A model that has another token limit on some of its tasks is one entry, too, whose settings do not have the limit.
+    Limits on the same task are compared with each other.
     """
     harnesses: dict[Entry, set[str]] = {}
     for run in runs:
@@ -199,12 +204,25 @@ def entries_of(runs: Sequence[Run]) -> list[Entry]:
     pairs = [pair for pair in combinations(by_length, 2) if same(*pair)]
     uses = Counter(entry for pair in pairs for entry in pair)
     long_name = {short: long for short, long in pairs if uses[long] == uses[short] == 1}
-    return [long_name.get(entry, entry) for entry in map(Entry.of, runs)]
+    entries = [long_name.get(entry, entry) for entry in map(Entry.of, runs)]
+    limits: dict[Entry, dict[Entry, set[str]]] = {}
+    for run, entry in zip(runs, entries, strict=True):
+        limits.setdefault(_without(entry, LIMIT), {}).setdefault(entry, set()).add(run.task)
+    one_row = {
+        entry: joint
+        for joint, tasks in limits.items()
+        if len(tasks) > 1 and sum(map(len, tasks.values())) == len(set[str]().union(*tasks.values()))
+        for entry in tasks
+    }
+    return [one_row.get(entry, entry) for entry in entries]
+
+
+def _without(entry: Entry, name: str) -> Entry:
+    return replace(entry, settings={key: value for key, value in entry.settings.items() if key != name})
 
 
 def _asked(entry: Entry) -> Entry:
-    settings = {name: value for name, value in entry.settings.items() if name != "chat_template"}
-    return replace(entry, model="", settings=settings)
+    return replace(_without(entry, "chat_template"), model="")
 
 
 def different_settings(compared: Iterable[Mapping[Entry, Run]]) -> dict[str, dict[Entry, str | None]]:
@@ -220,8 +238,9 @@ def different_settings(compared: Iterable[Mapping[Entry, Run]]) -> dict[str, dic
     differences: dict[str, dict[Entry, str | None]] = {}
     for runs in compared:
         known = {entry: run.generation for entry, run in runs.items() if entry.method != METHOD_UNKNOWN}
-        for name in sorted({name for entry, own in known.items() for name in own & entry.settings.keys()}):
-            values = {entry: entry.settings.get(name) for entry in known}
+        settings = {entry: Entry.of(runs[entry]).settings for entry in known}
+        for name in sorted({name for entry, own in known.items() for name in own & settings[entry].keys()}):
+            values = {entry: settings[entry].get(name) for entry in known}
             if len({*values.values()}) > 1:
                 differences.setdefault(name, {}).update(values)
     return differences

@@ -2,33 +2,40 @@
 
 import math
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import yaml
 from pydantic import TypeAdapter
 
 from halu_tasks.report.page import as_json
-from halu_tasks.report.records import Json, Report, Result
+from halu_tasks.report.records import (
+    About,
+    Column,
+    Condition,
+    Counts,
+    Floor,
+    Json,
+    Mean,
+    MeanFigure,
+    Pair,
+    Place,
+    PublishedFigure,
+    ReplyWarning,
+    Report,
+    Result,
+    Superseded,
+)
+from halu_tasks.results.comparability import Entry
+from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.statistics.differences import Difference
-from halu_tasks.tasks.annotators import People
 
 SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
 """What is the same in every record of a kind."""
-PARTS = {
-    "about": ("title", "created", "package", "table", "margin"),
-    "condition": (
-        *("benchmark", "about", "data_file", "data_sha256", "prompt_hash", "version", "marks", "fewshot", "options"),
-        *("epochs", "n", "of", "clusters", "human_ceiling"),
-    ),
-    "counts": (*NO_ANSWER, "judge_failed"),
-    "difference": Difference._fields,
-}
-"""The keys of the parts of records, which are keys of the record itself in JSON."""
 
 
 def estimate(value: float, half: float = 0.04, top: float | None = 1.0) -> dict[str, float | None]:
@@ -44,26 +51,97 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
 
 def from_json(values: Mapping[str, Any]) -> Report:
     """The report with these JSON values."""
-    report: Report = TypeAdapter(Report).validate_python(
-        _nested("about", values)
-        | {"columns": [_nested("condition", row) for row in values["columns"]]}
-        | {"results": [_nested("counts", row) for row in values["results"]]}
-        | {"pairs": [_nested("difference", row) for row in values["pairs"]]}
+    entries = {row["id"]: made(Entry, row) for row in values["entries"]}
+    columns = {row["id"]: _made_column(row, values, entries) for row in values["columns"]}
+    means = {row["id"]: _made_mean(row, values, entries, columns) for row in values["groups"]}
+    places = columns | means
+    pairs = [
+        made(Pair, row, difference=made(Difference, row), place=places[row["column"] or row["group"]])
+        for row in (
+            row
+            | {"first": entries[row["first"]], "second": entries[row["second"]]}
+            | {"better": entries.get(row["better"] or "")}
+            for row in values["pairs"]
+        )
+    ]
+    return Report(
+        about=made(About, values),
+        notes=values["notes"],
+        skipped=[made(Skipped, row) for row in values["skipped"]],
+        entries=[*entries.values()],
+        columns=[*columns.values()],
+        means=[*means.values()],
+        pairs=pairs,
     )
+
+
+def made(kind: type[Any], values: Mapping[str, Any], **others: Any) -> Any:
+    """A record with those of the values that are its own; others take their place."""
+    names = [each.name for each in fields(kind)] if is_dataclass(kind) else kind._fields  # type: ignore[attr-defined]
+    own = {name: value for name, value in values.items() if name in names} | others
+    hints = get_type_hints(kind)
+    return kind(**{name: value if name in others else _typed(hints[name], value) for name, value in own.items()})
+
+
+def _typed(hint: Any, value: Any) -> Any:
+    return value if hint in (Entry, Entry | None, Place) else TypeAdapter(hint).validate_python(value)
+
+
+def _of(values: Mapping[str, Any], name: str, place: Json) -> list[dict[str, Any]]:
+    """The records of a list that are of a column or group."""
+    return [row for row in values[name] if place["id"] in (row.get("column"), row.get("group"))]
+
+
+def _made_column(row: Json, values: Mapping[str, Any], entries: Mapping[str, Entry]) -> Column:
+    results, ranks = {}, {}
+    for own in _of(values, "results", row):
+        entry = entries[own["entry"]]
+        counts = Counts(outcomes={name: own[name] for name in NO_ANSWER}, judge_failed=own["judge_failed"])
+        told = {
+            name: [made(kind, one) for one in _of(values, name, row) if one["entry"] == own["entry"]]
+            for name, kind in (("warnings", ReplyWarning), ("superseded", Superseded))
+        }
+        results[entry] = made(Result, own, counts=counts, **told)
+        if own["rank"]:
+            ranks[entry] = tuple(own["rank"])
+    return made(  # type: ignore[no-any-return]
+        Column,
+        row,
+        condition=made(Condition, row),
+        results=results,
+        ranks=ranks,
+        floors=[made(Floor, one) for one in _of(values, "floors", row)],
+        published=[made(PublishedFigure, one) for one in _of(values, "published", row)],
+        details=next((one for one in values["why"] if one["column"] == row["id"]), {}),
+    )
+
+
+def _made_mean(
+    row: Json, values: Mapping[str, Any], entries: Mapping[str, Entry], columns: Mapping[str, Column]
+) -> Mean:
+    rows = {entries[own["entry"]]: own for own in _of(values, "group_results", row)}
+    return made(  # type: ignore[no-any-return]
+        Mean,
+        row,
+        columns=[columns[id] for id in row["columns"]],
+        figures={entry: made(MeanFigure, own) for entry, own in rows.items()},
+        ranks={entry: tuple(own["rank"]) for entry, own in rows.items() if own["rank"]},
+        published=[made(PublishedFigure, one) for one in _of(values, "published", row)],
+    )
+
+
+def changed(report: Report, change: Callable[[Column, Entry, Result], Result | None]) -> Report:
+    """The report with other results, without those that are None."""
+    for column in report.columns:
+        results = {entry: change(column, entry, result) for entry, result in column.results.items()}
+        column.results = {entry: result for entry, result in results.items() if result}
     return report
-
-
-def _nested(part: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a record, those of its part together."""
-    inside = {key: value for key, value in values.items() if key in PARTS[part]}
-    if people := inside.get("human_ceiling"):
-        inside["human_ceiling"] = TypeAdapter(People).validate_python(people)
-    return {key: value for key, value in values.items() if key not in inside} | {part: inside}
 
 
 def altered(result: Result, **counts: int) -> Result:
     """The result with other numbers of replies without an answer."""
-    return replace(result, counts={**result.counts, **counts})
+    failed = counts.pop("judge_failed", result.counts.judge_failed)
+    return replace(result, counts=Counts(outcomes={**result.counts.outcomes, **counts}, judge_failed=failed))
 
 
 def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:
@@ -93,12 +171,12 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             [("marking all", 0.12), ("marking nothing", 0.0)] if column["headline"] == "iou" else [("baseline", 0.5)]
         )
     ]
-    figures = [
+    figures = [{"group": "g0", "metric": "acc", "model": "GPT-4o", "value": 0.54}]
+    figures += [
         {"column": column["id"], "metric": column["headline"], "model": who, "value": value}
         for column in made[:6]
         for who, value in (("GPT-4o", 0.67), ("Llama-3.3-70B", 0.5))
     ]
-    figures += [{"group": "g0", "metric": "acc", "model": "GPT-4o", "value": 0.54}]
     pairs = [_pair(column, a, b, rng) for column in made for a, b in combinations(people, 2)]
     pairs += [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)]
     return SAME["report"] | {
@@ -125,7 +203,7 @@ def _entry(i: int) -> dict[str, Any]:
     name = SAME["names"][which]
     label = name + (f" v{again + 1}" if again else "")
     settings, roles = [{"temperature": "0.7"}, {}, {}][i % 3], [{}, {"grader": "openai/gpt-4o"}, {}][i % 3]
-    return SAME["entry"] | {"id": f"e{i}", "label": label, "model": name, "settings": settings, "roles": roles}
+    return SAME["entry"] | {"id": f"e{i}", "label": label, "model": label, "settings": settings, "roles": roles}
 
 
 def _column(number: int, task: int) -> dict[str, Any]:

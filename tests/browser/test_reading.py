@@ -1,12 +1,12 @@
 """The page as people use it: sorted, filtered, by keyboard, on a phone, in the dark, on paper, without scripts."""
 
+import itertools
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from report_model import altered, from_json, model, model_json
+from report_model import altered, changed, from_json, model, model_json
 
 pytestmark = pytest.mark.browser
 
@@ -35,8 +35,8 @@ def column_of(page: Any, number: int) -> list[float | None]:
 def test_sorts_by_a_column_best_first_and_back(opened: Any) -> None:
     report = model(5, 4)
     # of a rate, of which less is better, one entry has no figure
-    results = [result for result in report.results if (result.entry, result.column) != ("e1", "c3")]
-    found = opened(replace(report, results=results))
+    changed(report, lambda column, entry, own: None if (entry.id, column.id) == ("e1", "c3") else own)
+    found = opened(report)
     page = found.page
     for number, first, reverse in ((2, "descending", True), (5, "ascending", False)):
         head = page.locator("#leaderboard thead th").nth(number)
@@ -56,9 +56,9 @@ def test_sorts_by_a_column_best_first_and_back(opened: Any) -> None:
 def test_replies_without_an_answer_are_named_where_they_are_more_than_one_in_a_hundred(opened: Any) -> None:
     report = model(3, 4)
     many = {"unparsed": 30, "abstained": 20, "empty": 21, "judge_failed": 400}
-    first, *others = report.results
-    page = opened(replace(report, results=[altered(first, **many), *others])).page
-    entry = next(entry.label for entry in report.entries if entry.id == first.entry)
+    first = report.results[0]
+    page = opened(changed(report, lambda _, __, own: altered(own, **many) if own is first else own)).page
+    entry = report.entries[0].label
     row = page.locator("#leaderboard tr.entry", has=page.get_by_text(entry, exact=True))
     # 20 of 2,002 are less than 1%
     shares = row.locator("td:nth-child(3) .some")
@@ -94,11 +94,15 @@ def test_a_longer_bar_is_better_in_every_column(opened: Any) -> None:
 
 def test_notes_stand_once_and_a_corrected_mean_shows_what_its_rank_is_of(opened: Any) -> None:
     report = model(3, 4)
-    columns = [replace(column, notes=["the judge was not checked"]) for column in report.columns]
-    means = [
-        mean._replace(corrected=mean.figure._replace(value=mean.figure.value - 0.1)) for mean in report.group_results
-    ]
-    page = opened(replace(report, columns=columns, group_results=means)).page
+    for column in report.columns:
+        column.notes = ["the judge was not checked"]
+    (mean,) = report.means
+    means = [*mean.figures.values()]
+    mean.figures = {
+        entry: one._replace(corrected=one.figure._replace(value=one.figure.value - 0.1))
+        for entry, one in mean.figures.items()
+    }
+    page = opened(report).page
     (note,) = page.locator("#leaderboard p.note").all_inner_texts()
     assert note.endswith("cfaith_gen: the judge was not checked.") and note.startswith("refact_judgment_comparative, ")
     cell = page.locator("#leaderboard tr.entry td.mean").first.inner_text()
@@ -106,13 +110,68 @@ def test_notes_stand_once_and_a_corrected_mean_shows_what_its_rank_is_of(opened:
     assert f"{best:.3f}" in cell and f"{best - 0.1:.3f}" in cell and "rank 1 by corrected figures" in cell
 
 
-def test_floors_and_published_figures_are_switched(opened: Any) -> None:
+def test_floors_are_shown_and_published_figures_are_switched(opened: Any) -> None:
     page = opened(model(3, 4)).page
-    for kind in ("floor", "published"):
-        row = page.locator(f"#leaderboard tr.{kind}").first
-        assert not row.is_visible()
-        page.locator(f"#show-{kind}{'s' if kind == 'floor' else ''}").check()
-        assert row.is_visible()
+    assert page.locator("#leaderboard tr.floor").first.is_visible()
+    row = page.locator("#leaderboard tr.published").first
+    assert not row.is_visible()
+    page.locator("#show-published").check()
+    assert row.is_visible()
+    # below one's own
+    last = page.locator("#leaderboard tr.entry").last.bounding_box()
+    assert row.bounding_box()["y"] > last["y"]
+
+
+@pytest.mark.parametrize(("width", "wide"), [(1280, 3), (390, 1)])
+def test_the_first_screen_has_the_answer_and_a_picture_of_all_figures(opened: Any, width: int, wide: int) -> None:
+    report = model(2, 8)
+    page = opened(report, width=width, color_scheme="dark" if wide == 1 else "light").page
+    assert page.locator("#answer").inner_text().startswith("gemma-3-27b-it leads on the mean of refact and ")
+    panels = page.locator("#picture .panel")
+    # eight tasks and a mean, of which the first is seen without scrolling
+    assert panels.count() == 9
+    box = panels.first.bounding_box()
+    assert box["y"] + box["height"] < 900
+    tops = [panel.bounding_box()["y"] for panel in panels.all()[:3]]
+    assert len({*tops}) == 4 - wide
+    heads = page.locator("#picture .benchmark h3").all_inner_texts()
+    assert heads == ["refact", "halueval", "cfaith", "halluverse25", "fave"]
+    # every figure is where its axis has it
+    columns = {column.id: column for column in report.columns}
+    for panel in panels.all()[1:]:
+        link = panel.locator("h4 a").get_attribute("href")
+        column = columns[link.removeprefix("#why-")]
+        rows = panel.locator(".strips").first.locator("li")
+        for entry, result in column.results.items():
+            row = rows.filter(has=page.get_by_text(entry.label, exact=True))
+            figure = result.metrics[column.metric]
+            assert row.locator(".value").inner_text().startswith(f"{figure.value:.3f}")
+            strip, dot = row.locator("svg.strip").bounding_box(), row.locator("svg.model circle").bounding_box()
+            share = (dot["x"] + dot["width"] / 2 - strip["x"]) / strip["width"]
+            if column.range[1] is not None:
+                assert share == pytest.approx(figure.value if column.higher_is_better else 1 - figure.value, abs=0.01)
+
+
+def test_people_are_drawn_beside_models_on_the_same_gold(opened: Any) -> None:
+    page = opened(model(2, 3)).page
+    (panel,) = (one for one in page.locator("#picture .panel").all() if one.locator("svg.people").count())
+    names = panel.locator(".strips").nth(1).locator("li .who").all_inner_texts()
+    assert names == ["people", "gemma-3-27b-it", "Qwen/Qwen3-8B"]
+
+
+def test_the_names_of_curves_do_not_overlap_and_are_read_on_a_phone(opened: Any) -> None:
+    report = model(6, 3)
+    for column in report.columns:
+        curves = [curve | {"points": [[0.1, 0.1], [0.9, 0.3]]} for curve in column.details["risk"]]
+        column.details = {**column.details, "risk": curves}
+    found = opened(report, width=390)
+    found.all_open()
+    plot = found.page.locator(".plot").first
+    boxes = [name.bounding_box() for name in plot.locator(".names b").all()]
+    assert len(boxes) == 6 and len({box["y"] for box in boxes}) == 6
+    tops = sorted(box["y"] for box in boxes)
+    assert all(low - high >= boxes[0]["height"] * 0.8 for high, low in itertools.pairwise(tops))
+    assert plot.locator(".x span").first.evaluate("e => parseFloat(getComputedStyle(e).fontSize)") >= 11
 
 
 def test_two_models_are_chosen(opened: Any) -> None:
@@ -207,6 +266,10 @@ def test_nothing_scrolls_sideways_at_400_pixels_but_the_tables_do_by_keyboard(op
     for _ in range(8):
         page.keyboard.press("ArrowRight")
     until(lambda: region.evaluate("e => e.scrollLeft") > 50)
+    # the table says so, and one that fits does not
+    assert "scroll it sideways" in page.locator("#leaderboard .swipe:visible").first.inner_text()
+    for hint, table in zip(page.locator(".swipe").all(), page.locator(".scroll").all(), strict=True):
+        assert hint.is_visible() == table.evaluate("e => e.scrollWidth > e.clientWidth + 1")
     # the model's name stays in sight
     assert region.locator("tr.entry th").first.bounding_box()["x"] < 40
     for region in page.locator(".scroll").all():
@@ -222,7 +285,7 @@ def test_the_keyboard_reaches_everything(opened: Any) -> None:
     for _ in range(70):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("(e => e.id || e.className || e.tagName)(document.activeElement)"))
-    assert {"theme", "show-floors", "sort", "first", "f-text"} <= reached
+    assert {"theme", "show-published", "sort", "first", "f-text"} <= reached
 
 
 def test_on_paper_no_table_is_wider_than_the_sheet(opened: Any) -> None:
@@ -241,8 +304,8 @@ def test_all_of_it_is_there_without_scripts(opened: Any) -> None:
     assert page.locator(".pair:visible").count() == 3
     assert page.locator(".item:visible").count() == 5 * 4
     assert page.locator("#theme").is_hidden()
-    page.locator("#show-floors").check()
-    assert page.locator("#leaderboard tr.floor").first.is_visible()
+    page.locator("#show-published").check()
+    assert page.locator("#leaderboard tr.published").first.is_visible()
     page.locator(".item summary").first.click()
     assert page.locator(".item .reply").first.is_visible()
 

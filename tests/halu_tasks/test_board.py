@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from made_runs import CORRECTION, GROUPS, HALUEVAL, as_json, assembled, report_on, run_of, titles
+from made_runs import CORRECTION, GROUPS, HALUEVAL, as_json, assembled, labels, report_on, run_of, titles
 
 from halu_tasks.core.options import Options
 from halu_tasks.report.board import board
@@ -45,45 +45,71 @@ def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
     assert len(board([*runs, run_of(harness="lm-eval 0.4.13", wrong=1)]).superseded) == 1
 
 
+def test_a_model_with_another_token_limit_on_some_tasks_is_one_row_with_a_mark(tmp_path: Path) -> None:
+    plain, longer = run_of(), run_of(HALUEVAL, settings={"max_tokens": 4096, "top_p": 0.5})
+    runs = [replace(plain, settings={"top_p": 0.5}), longer, run_of(model="n"), run_of(HALUEVAL, model="n", wrong=3)]
+    report = report_on(runs, tmp_path)
+    assert labels(report) == ["m", "n"] and len(report.pairs) == 2
+    limits = {(entry.label, one.task): one.limit_of(entry) for one in report.columns for entry in one.entries}
+    assert limits == {(label, task): "" for label in "mn" for task in (CORRECTION, HALUEVAL)} | {
+        ("m", HALUEVAL): "max_tokens 4096"
+    }
+    told = f"m has another token limit on {HALUEVAL} than on its other tasks (max_tokens 4096)."
+    page = re.sub("<[^>]*>", "", render(report))
+    assert told in summary(report) and told in page and "<br>max_tokens 4096" in markdown(report).replace("\\", "")
+    # in the picture and in the table
+    assert page.count("max_tokens 4096 ") + page.count("max_tokens 4096\n") >= 2
+    # models with different limits on a task are compared, and a reader is told
+    assert any("max_tokens is 4096 for m and the task’s own for n" in note for note in report.notes)
+    # two limits on one task are two rows, which are compared
+    again = report_on([*runs, replace(longer, settings={"top_p": 0.5}, id="own")], tmp_path)
+    assert len(again.entries) == 3 and not any(one.limit_of(entry) for one in again.columns for entry in one.entries)
+    # on all tasks the same limit is a setting like another
+    both = [replace(run, settings=longer.settings) for run in runs[:2]]
+    report = report_on(both, tmp_path)
+    assert [entry.settings["max_tokens"] for entry in report.entries] == ["4096"]
+    assert not any(one.limit_of(entry) for one in report.columns for entry in one.entries)
+
+
 def test_runs_are_told_apart_by_what_differs() -> None:
-    def labels(*runs: Run) -> list[str]:
-        return list(compare({"a": runs}).labels.values())
+    def compared(*runs: Run) -> list[str]:
+        return labels(compare({"a": runs}))
 
     runs = [run_of(settings={"temperature": heat, "top_p": "1"}) for heat in ("0", "0.7")]
-    assert labels(*runs) == ["m (temperature=0)", "m (temperature=0.7)"]
+    assert compared(*runs) == ["m (temperature=0)", "m (temperature=0.7)"]
     other = replace(runs[0], harness="lm-eval 0.4", id="other")
-    assert labels(runs[0], other) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
+    assert compared(runs[0], other) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
     # whatever the models were asked, and whichever they are
-    assert labels(run_of(), run_of(fewshot=1, model="n")) == ["m (fewshot=0)", "n (fewshot=1)"]
+    assert compared(run_of(), run_of(fewshot=1, model="n")) == ["m (fewshot=0)", "n (fewshot=1)"]
     # the same model on two days
     later = {day: [run_of(id=day, wrong=wrong)] for day, wrong in (("one", 0), ("two", 8))}
     (pair,) = (report := compare(later)).pairs
-    assert list(report.labels.values()) == ["m (results=one)", "m (results=two)"] and pair.difference.value == 0.5
+    assert labels(report) == ["m (results=one)", "m (results=two)"] and pair.difference.value == 0.5
 
 
 def test_one_model_in_two_harnesses_is_one_entry(tmp_path: Path) -> None:
     hosted, lm_eval = "openai-api/local/m", {"harness": "lm-eval 0.4.13", "settings": {"chat_template": "ab"}}
     runs = [run_of(wrong=3, model=hosted), run_of(model="m", **lm_eval), run_of(model="n")]
     report = report_on(runs, tmp_path)
-    assert list(report.labels.values()) == ["n", "m"] and len(report.pairs) == 1
+    assert labels(report) == ["n", "m"] and len(report.pairs) == 1
     note = ", in which 3 items have other answers or scores"
     text = markdown(report)
     assert escaped(note) in text and note in re.sub("<[^>]*>", "", render(report))
     assert "from results of Inspect 0.3, lm-eval 0.4.13\n" in text and "2026-01-01T00:00:00+00:00" in text
     # only reruns in one harness are a choice of results
-    assert not report.reruns and len(report.superseded) == 1
+    assert not any(result.reruns for result in report.results) and len(report.superseded) == 1
     # what is equal is not left out: it is the same result in both
     alike = [run_of(model=hosted), *runs[1:]]
     report = report_on(alike, tmp_path)
     assert not report.superseded and "left out" not in render(report) and "replaced" not in markdown(report).lower()
-    assert [one["harness"] for result in report.results for one in result.equal] == ["Inspect 0.3"]
+    assert [one.harness for result in report.results for one in result.equal] == ["Inspect 0.3"]
     assert "from results of Inspect 0.3, lm-eval 0.4.13\n" in markdown(report)
     assert "the same answers and scores in Inspect 0.3: a.eval" in re.sub("<[^>]*>", "", render(report))
     # in one harness, or if another name fits as well, they may be two models
     for other in (run_of(model="m"), run_of(model="together/m"), run_of(model="m", **lm_eval | {"settings": {}})):
         assert len(report_on([*alike, other], tmp_path).entries) == 4
     compared = compare({"a": [run_of(model="m"), run_of(model="m", harness="lm-eval 0.4.13")]})
-    assert list(compared.labels.values()) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
+    assert labels(compared) == ["m (harness=Inspect)", "m (harness=lm-eval)"]
 
 
 def test_of_many_runs_that_were_asked_alike_the_last_stands(tmp_path: Path) -> None:
@@ -95,7 +121,8 @@ def test_of_many_runs_that_were_asked_alike_the_last_stands(tmp_path: Path) -> N
     assert all("replaced by the later run of 2026-01-04 (4.eval)" in own["why"] for own in gone)
     report = report_on(runs, tmp_path)
     assert "latest of 4 runs" in render(report) and "<br>latest of 4 runs" in markdown(report)
-    (told,) = (sentence for sentence in summary(report) if "several runs" in sentence)
+    answer, told = (sentence for sentence in summary(report) if "several runs" in sentence)
+    assert answer == summary(report)[0]
     assert told.startswith("1 of 1 results are the latest of several runs. Choosing the best of several runs makes")
 
 
@@ -104,7 +131,7 @@ def test_runs_with_the_same_answers_are_one_result_and_no_choice(tmp_path: Path)
     # a trial on a few items, of which the answers are the same in the whole run
     report = report_on([run_of(limit=4, id="trial", source="trial.eval"), *runs], tmp_path)
     (result,) = report.results
-    assert result.source == "2.eval" and [one["source"] for one in result.equal] == ["trial.eval", "1.eval"]
+    assert result.source == "2.eval" and [one.source for one in result.equal] == ["trial.eval", "1.eval"]
     assert not report.superseded and "latest of" not in markdown(report)
     assert not any("several runs" in sentence for sentence in summary(report))
 
@@ -117,7 +144,7 @@ def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], 
     # two plain ones, so that these are the main column
     runs = [run_of(), run_of(model="n"), run_of(model="o", **other)]
     found = board(runs)
-    assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
+    assert [(column.task, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
     assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
     assert [column.why for column in found.columns if column.main] == [""]
 
@@ -126,17 +153,17 @@ def test_runs_with_different_limits_are_compared_on_the_items_that_they_share(tm
     first, second = run_of(limit=10, model="few"), run_of(limit=14, wrong=10, model="many")
     report = report_on([first, second, run_of(model="all", wrong=3)], tmp_path)
     (column,) = report.columns
-    assert {report.labels[own.entry]: own.n for own in report.results} == {"few": 10, "many": 14, "all": 16}
+    assert {entry.label: own.n for entry, own in column.results.items()} == {"few": 10, "many": 14, "all": 16}
     # what is compared is as if both had been asked only these items
-    pairs = {(report.labels[own.first], report.labels[own.second]): own.difference for own in report.pairs}
+    pairs = {(own.first.label, own.second.label): own.difference for own in report.pairs}
     assert {names: own.items for names, own in pairs.items()} == {
         ("all", "few"): 10,
         ("all", "many"): 14,
         ("few", "many"): 10,
     }
     (alone,) = report_on([first, run_of(limit=10, wrong=10, model="many")], tmp_path).pairs
-    assert pairs["few", "many"] == alone.difference and alone.better == "e1"
-    ranks = {report.labels[own.entry]: own.rank for own in report.results}
+    assert pairs["few", "many"] == alone.difference and alone.better.id == "e1"
+    ranks = {entry.label: rank for entry, rank in column.ranks.items()}
     assert ranks == {"few": (1, 2), "all": (1, 2), "many": (3, 3)}
     told = "figures are of 16 items for all, 14 items for many and 10 items for few; two entries are compared on the"
     text, page = markdown(report), re.sub("<[^>]*>", "", render(report))
@@ -151,9 +178,9 @@ def test_a_mean_is_compared_on_the_items_that_are_shared_in_each_task(tmp_path: 
     members = GROUPS["refact"].members
     few = [run_of(task, limit=8, model="few") for task in members]
     runs = [*few, *(run_of(task, wrong=2, model="all") for task in members)]
-    (pair,) = (own for own in report_on(runs, tmp_path).pairs if own.group == "g1")
+    (pair,) = (own for own in report_on(runs, tmp_path).pairs if own.place.id == "g1")
     again = [*few, *(run_of(task, limit=8, wrong=2, model="all") for task in members)]
-    (alone,) = (own for own in report_on(again, tmp_path).pairs if own.group == "g1")
+    (alone,) = (own for own in report_on(again, tmp_path).pairs if own.place.id == "g1")
     assert pair.difference == alone.difference and pair.difference.items == 5 * 8
 
 
@@ -161,9 +188,9 @@ def test_a_short_run_of_a_model_does_not_take_the_place_of_a_whole_one(tmp_path:
     runs = [run_of(source="whole.eval"), run_of(limit=4, wrong=1, source="trial.eval", created="2026-02-01")]
     report = report_on(runs, tmp_path)
     assert [own.source for own in report.results] == ["whole.eval"]
-    (gone,) = report.superseded
-    assert gone["source"] == "trial.eval" and not gone["rerun"]
-    assert "replaced by the run on 16 items of 2026-01-01" in gone["why"] and "in which 1 items" in gone["why"]
+    ((_, _, gone),) = report.superseded
+    assert gone.source == "trial.eval" and not gone.rerun
+    assert "replaced by the run on 16 items of 2026-01-01" in gone.why and "in which 1 items" in gone.why
 
 
 def test_other_prompts_stand_apart_without_a_rank_and_say_why(tmp_path: Path) -> None:
@@ -197,7 +224,7 @@ def test_columns_that_more_entries_share_come_first(tmp_path: Path) -> None:
     shared = [run_of(task, model=model) for task in (HALUEVAL, CORRECTION) for model in ("a", "b")]
     again = [run_of(CORRECTION, scoring="paper", model=model) for model in ("a", "b")]
     found = board([*old, *shared, *again])
-    assert [(column.task.name, column.first.scoring, len(column.runs)) for column in found.columns] == [
+    assert [(column.task, column.scoring, len(column.runs)) for column in found.columns] == [
         *((HALUEVAL, "strict", 2), (CORRECTION, "strict", 2), ("factchd", "strict", 1)),
         *((CORRECTION, "paper", 2), (HALUEVAL, "paper", 1)),
     ]
@@ -220,11 +247,13 @@ def test_published_systems_scored_replies_and_embedded_models_are_rows_of_one_ta
     table = markdown(report, published=True).partition("## Leaderboard")[2].partition("\nModels are sorted")[0]
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
     heads = [head.removeprefix("| ") for head, _ in rows]
-    assert heads[:2] == ["halu-oracle<br>embedded model", "*iai_MSU*<br>published (submission), no items: not tested"]
-    assert rows[1][1].startswith("*0.651*<br>Mu-SHROOM, iou")
-    place = heads.index("detector<br>scored replies")
+    # one's own above those of others, each by their figures
+    assert heads[:2] == ["halu-oracle<br>embedded model", "detector<br>scored replies"]
+    assert heads[2] == "*iai_MSU*<br>published (submission), no items: not tested"
+    assert rows[2][1].startswith("*0.651*<br>Mu-SHROOM, iou")
     figures = [float(cell.strip("* ")[:5]) for _, cell in rows]
-    assert figures == sorted(figures, reverse=True) and 2 < place < len(heads) - 1
+    assert figures[:2] == sorted(figures[:2], reverse=True) and figures[2:] == sorted(figures[2:], reverse=True)
+    assert figures[1] < figures[2]
     assert "published" not in markdown(report)
     page = render(report, published=True)
     assert 'id="show-published" checked>' in page and 'id="show-published">' in render(report)
@@ -237,19 +266,19 @@ def test_published_systems_scored_replies_and_embedded_models_are_rows_of_one_ta
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
     members = GROUPS["refact"].members
     whole = [run_of(task, wrong=2) for task in members]
-    means = {(mean.group.name, mean.name): mean.figures for mean in board(whole).means}
+    means = {(mean.group, mean.metric): mean.figures for mean in board(whole).means}
     for group in GROUPS.values():
         assert group.means[0] == HEADLINE or all(group.means[0] in (task.headline, "acc") for task in group.tasks)
     (entry,) = means["refact", HEADLINE]
     values = [1 - 2 / len(run.scores) for run in whole]
-    assert means["refact", HEADLINE][entry].value == pytest.approx(sum(values) / 5)
+    assert means["refact", HEADLINE][entry].figure.value == pytest.approx(sum(values) / 5)
     for other in ({"scoring": "paper"}, {"cot": True}, {"fewshot": 1}):
         mixed = [run_of(members[0], **other), *whole[1:]]
-        assert {mean.group.name for mean in board(mixed).means} == {"refact_localization"}
+        assert {mean.group for mean in board(mixed).means} == {"refact_localization"}
     # published scores apart have a mean of their own
     paper = [run_of(task, scoring="paper") for task in members]
-    (own,) = (mean for mean in board([*whole, *paper]).means if mean.group.name == "refact" and not mean.main)
-    assert own.scoring == "paper" and own.figures[entry].value > means["refact", HEADLINE][entry].value
+    (own,) = (mean for mean in board([*whole, *paper]).means if mean.group == "refact" and not mean.main)
+    assert own.scoring == "paper" and own.figures[entry].figure.value > means["refact", HEADLINE][entry].figure.value
     # of an entry that lacks a member there is none
     two = [*whole, *(replace(run, model="n") for run in whole[1:])]
-    assert [list(mean.figures) for mean in board(two).means if mean.group.name == "refact"] == [[entry]]
+    assert [list(mean.figures) for mean in board(two).means if mean.group == "refact"] == [[entry]]

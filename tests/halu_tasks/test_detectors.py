@@ -189,7 +189,7 @@ def test_detectors_are_compared_and_ranked_beside_models(tmp_path: Path, kind: s
     report, _ = compare_paths(files, [], print)
     assert {entry.label for entry in report.entries} == {"detector", "model"} and len(report.pairs) == 1
     report = write_report(files, tmp_path / "report", "t", print)
-    assert {report.labels[result.entry] for result in report.results} == {"detector", "model"}
+    assert {entry.label for column in report.columns for entry in column.entries} == {"detector", "model"}
 
 
 def test_baselines_of_mushroom_have_the_published_figures(shared_data: Path) -> None:

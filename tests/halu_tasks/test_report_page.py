@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from cases import CASES
-from report_model import altered, from_json, model, model_json
+from report_model import altered, changed, from_json, model, model_json
 
 from halu_tasks.report.details import text_limit, titles
 from halu_tasks.report.page import as_json, in_detail, markdown, ranked, render, verdict
-from halu_tasks.report.records import Report, ReportGroup
+from halu_tasks.report.records import Column, Floor, MeanFigure, Report, Result
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
 from halu_tasks.results.comparability import Entry, labelled, short_names
@@ -110,28 +110,92 @@ def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
 
 
 def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others() -> None:
-    report = replace(model(4, 3, apart=False), floors=[], superseded=[])
-    open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
-    means = [mean._replace(rank=(1, 4)) for mean in report.group_results]
-    assert summary(replace(report, results=open_ranks, group_results=means)) == [
-        "These items do not show which model leads on the mean of refact and all 3 tasks (any of 4 models)."
-    ]
-    (alone,) = summary(replace(model(1, 3, apart=False), floors=[], superseded=[]))
-    assert alone.startswith("Fewer than two models have figures on the mean of refact and all 3 tasks, so nothing")
+    undecided = quiet(model(4, 3, apart=False), floors=False)
+    for place in undecided.places:
+        place.ranks = dict.fromkeys(place.entries, (1, 4))
+    first, second, plan = summary(undecided)
+    # some differences between two of the four are decided, but none makes a model the best
+    assert first == "No model leads on any of 3 tasks."
+    open_on = "the mean of refact and all 3 tasks (any of 4 models)"
+    assert second == f"These items do not show which model leads on {open_on}."
+    assert plan.endswith("halu-tasks plan RESULT OTHER_RESULT --difference 0.05 --models 4 --tasks 3")
+    first, *_ = summary(replace(undecided, pairs=[replace(pair, better=None) for pair in undecided.pairs]))
+    assert first == "Nothing is decided between 4 models on any of 3 tasks."
+
+
+def quiet(report: Report, *, floors: bool = True, means: bool = True) -> Report:
+    """The report without what would spoil a comparison."""
+    changed(report, lambda column, entry, result: replace(result, superseded=[]))
+    for column in report.columns:
+        column.floors = column.floors if floors else []
+    kept = report.means if means else []
+    pairs = [pair for pair in report.pairs if pair.place in (*report.columns, *kept)]
+    return replace(report, notes=[], skipped=[], means=kept, pairs=pairs)
+
+
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        (((0.9, 0.8, 0.95), (0.9, 0.8, 0.95)), "{} is better than guessing on all 2 tasks."),
+        (
+            ((0.9, 0.8, 0.95), (0.13, 0.1, 0.2)),
+            "{} is better than guessing on 1 of 2 tasks, and not shown to be on refact_localization_entity.",
+        ),
+        (((0.6, 0.4, 0.8), (0.13, 0.1, 0.2)), "{} is not shown to be better than guessing on any of 2 tasks."),
+        (((0.5, 0.4, 0.6), (0.11, 0.1, 0.2)), "{} is no better than guessing on any of 2 tasks."),
+    ],
+)
+def test_of_one_model_the_report_says_whether_it_is_better_than_guessing(figures: Any, told: str) -> None:
+    # floors of 0.5 and 0.12
+    report = quiet(model(1, 2, apart=False))
+    report = with_figures(report, {("e0", f"c{i}"): figure for i, figure in enumerate(figures)})
+    first, *others = summary(report)
+    assert first == told.format(report.entries[0].label)
+    assert not any("compared" in sentence or "leads" in sentence for sentence in (first, *others))
+    assert re.sub("<[^>]*>", "", render(report)).count(first) == 1
+
+
+def test_the_answer_names_the_two_things_that_spoil_the_comparison_most() -> None:
+    report = with_ranks(quiet(model(2, 3, apart=False), floors=False, means=False), {})
+    report = replace(report, pairs=[replace(pair, better=None) for pair in report.pairs])
+    first, second = (entry.label for entry in report.entries)
+    nothing = f"Nothing is decided between {first} and {second} on any of 3 tasks"
+    assert summary(report)[0] == f"{nothing}."
+    changed(report, lambda column, entry, own: own if entry.id != "e0" or column.id == "c1" else unread(own))
+    for column in report.columns:
+        column.data = "sample"
+    report = replace(report, notes=["other settings"])
+    sample = "these figures are of the packaged sample, not of the benchmark"
+    assert summary(report)[0] == f"{nothing}; {sample}, and most replies of {first} could not be read on 2 tasks."
+    told = re.sub(r"\s+", " ", re.sub("<[^>]*>", "", render(report)))
+    # each in full, with the command that helps
+    assert "What helps: halu-tasks data fetch" in told
+    assert "halu-tasks run MODEL --tasks refact_judgment_comparative,halueval_summarization --structured" in told
+    assert "other settings. What helps: halu-tasks run MODEL OTHER_MODEL --tasks refact_judgment_comparative," in told
+
+
+def unread(result: Result) -> Result:
+    """The result of replies that could not be read."""
+    return altered(result, unparsed=2002)
+
+
+def test_no_model_above_any_floor_is_part_of_the_answer() -> None:
+    report = with_ranks(quiet(model(2, 2, apart=False), means=False), {})
+    report = replace(report, pairs=[replace(pair, better=None) for pair in report.pairs])
+    report = with_figures(report, {(entry, f"c{i}"): (0.1, 0.0, 0.12) for entry in ("e0", "e1") for i in range(2)})
+    assert summary(report)[0].endswith(" on any of 2 tasks; no model is shown to be better than guessing on any.")
 
 
 def with_figures(report: Report, figures: dict[tuple[str, str], tuple[float, float, float]]) -> Report:
     """The report with these headline figures, each with the ends of its interval, by the ids of entry and column."""
-    headlines = {column.id: column.metric for column in report.columns}
-    return replace(
-        report,
-        results=[
-            replace(result, metrics={headlines[result.column]: Estimate(value, 0.1, low, high)})
-            for result in report.results
-            if (where := (result.entry, result.column)) in figures
-            for value, low, high in (figures[where],)
-        ],
-    )
+
+    def change(column: Column, entry: Entry, result: Result) -> Result | None:
+        if (entry.id, column.id) not in figures:
+            return None
+        value, low, high = figures[entry.id, column.id]
+        return replace(result, metrics={column.metric: Estimate(value, 0.1, low, high)})
+
+    return changed(report, change)
 
 
 def with_ranks(report: Report, leaders: dict[str, str]) -> Report:
@@ -141,9 +205,9 @@ def with_ranks(report: Report, leaders: dict[str, str]) -> Report:
     def rank(place: str, entry: str) -> tuple[int, int]:
         return (1, last) if place not in leaders else (1, 1) if leaders[place] == entry else (2, last)
 
-    results = [replace(result, rank=rank(result.column, result.entry)) for result in report.results]
-    means = [mean._replace(rank=rank(mean.group, mean.entry)) for mean in report.group_results]
-    return replace(report, results=results, group_results=means)
+    for place in report.places:
+        place.ranks = {entry: rank(place.id, entry.id) for entry in place.entries}
+    return report
 
 
 def sentences(report: Report, word: str) -> list[str]:
@@ -175,10 +239,14 @@ def test_a_summary_names_the_models_that_are_not_shown_to_be_better_than_uninfor
 def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
     report = model(1, 2, apart=False)
     figures = {("e0", "c0"): (0.9, 0.8, 0.95), ("e0", "c1"): (0.9, 0.8, 0.95)}
-    floors = [floor | {"value": 1.0} if floor["name"] == "marking all" else floor for floor in report.floors]
-    assert sentences(replace(with_figures(report, figures), floors=floors), "floor") == []
-    floors = [floor | {"value": 0.99} if floor["name"] == "marking all" else floor for floor in report.floors]
-    assert report.columns[1].title in sentences(replace(with_figures(report, figures), floors=floors), "floor")[0]
+    with_figures(report, figures)
+    for value, told in ((1.0, 0), (0.99, 1)):
+        for column in report.columns:
+            column.floors = [
+                floor._replace(value=value) if floor.name == "marking all" else floor for floor in column.floors
+            ]
+        found = sentences(report, "floor")
+        assert len(found) == told and all(report.columns[1].title in sentence for sentence in found)
 
 
 def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -> None:
@@ -186,11 +254,13 @@ def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -
     assert sentences(report, "readable") == []
     first, second = (entry.label for entry in report.entries)
     unparsed = {("e0", "c0"): 2002, ("e0", "c2"): 1502, ("e1", "c0"): 1001, ("e1", "c1"): 1202}
-    results = [altered(r, unparsed=unparsed.get((r.entry, r.column), 0), empty=0) for r in report.results]
+    changed(report, lambda c, e, own: altered(own, unparsed=unparsed.get((e.id, c.id), 0), empty=0))
     a, b, c = (column.title for column in report.columns)
-    assert sentences(replace(report, results=results), "readable") == [
+    assert sentences(report, "readable") == [
         f"Most replies contain no readable answer (unparsed or empty): {first} on {a} (100%); {first} on {c} (75%); "
-        f"{second} on {b} (60%). These figures say little about what a model knows."
+        f"{second} on {b} (60%). These figures say little about what a model knows. Look at some replies, raise the "
+        f"token limit if they are cut, or ask for JSON. What helps: halu-tasks run MODEL --tasks {a},{c},{b} "
+        "--structured"
     ]
 
 
@@ -199,19 +269,20 @@ GOOD, BAD = (0.9, 0.8, 0.95), (0.4, 0.3, 0.45)
 
 def compared(figures: dict[str, tuple[float, float, float]], unparsed: dict[tuple[str, str], int]) -> Report:
     """Two models on two tasks, the first of which is better on both, with its figures by column."""
-    report = with_ranks(model(2, 2, apart=False), {"c0": "e0", "c1": "e0"})
+    report = with_ranks(quiet(model(2, 2, apart=False), means=False), {"c0": "e0", "c1": "e0"})
     both = {("e0", column): figure for column, figure in figures.items()} | {("e1", c): BAD for c in ("c0", "c1")}
-    results = [altered(r, unparsed=unparsed.get((r.entry, r.column), 0), empty=0) for r in report.results]
-    floors = [floor | {"value": 0.5} for floor in report.floors]
-    groups: list[ReportGroup] = []
-    return with_figures(replace(report, results=results, floors=floors, groups=groups, group_results=[]), both)
+    changed(report, lambda c, e, own: altered(own, unparsed=unparsed.get((e.id, c.id), 0), empty=0))
+    for column in report.columns:
+        column.floors = [floor._replace(value=0.5) for floor in column.floors]
+    return with_figures(report, both)
 
 
 def test_a_lead_above_the_floor_is_called_one_first() -> None:
-    first, *_ = summary(compared({"c0": GOOD, "c1": GOOD}, {}))
-    assert first.startswith("gemma-3-27b-it leads on all 2 tasks. This is shown statistically")
-    first, *others = summary(compared({"c0": LOW, "c1": LOW}, {}))
-    assert first == f"The best figures on all 2 tasks{NOT_CALLED}"
+    first, second, *_ = summary(compared({"c0": GOOD, "c1": GOOD}, {}))
+    assert first == "gemma-3-27b-it leads on all 2 tasks." and second.startswith("A lead is shown statistically")
+    none, first, *others = summary(compared({"c0": LOW, "c1": LOW}, {}))
+    told = "No model leads on any of 2 tasks; no model is shown to be better than guessing on any."
+    assert none == told and first == f"The best figures on all 2 tasks{NOT_CALLED}"
     assert any("(the floor): every model on" in sentence for sentence in others)
     assert not any("statistically" in sentence for sentence in others)
 
@@ -229,37 +300,37 @@ NOT_CALLED = (
 def test_a_model_leads_only_where_it_is_above_the_floor_and_its_and_other_replies_are_read(
     figure: tuple[float, float, float], unparsed: dict[tuple[str, str], int]
 ) -> None:
-    leads, not_called, *_ = summary(compared({"c0": GOOD, "c1": figure}, unparsed))
-    assert leads.startswith("gemma-3-27b-it leads on refact_judgment_comparative. ")
+    leads, _, not_called, *_ = summary(compared({"c0": GOOD, "c1": figure}, unparsed))
+    assert re.match(r"gemma-3-27b-it leads on refact_judgment_comparative(, but most .* on refact_loc.*)?\.$", leads)
     assert not_called == f"The best figures on refact_localization_entity{NOT_CALLED}"
 
 
 def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
     report = model(2, 3, apart=False)
-    (group,) = (group for group in report.groups if group.main)
-    report = with_ranks(report, {group.id: "e0"})
-    columns = [column for column in report.columns if column.id in group.columns]
-    floors = [
-        {"column": column.id, "name": "baseline", "metric": column.metric, "value": value, "headline": True}
-        for column, value in zip(columns, (0.4, 0.8, 0.6), strict=False)
-    ]
-    floor = sum(floor["value"] for floor in floors) / len(floors)
+    (mean,) = report.means
+    report = with_ranks(report, {mean.id: "e0"})
+    values = (0.4, 0.8, 0.6)[: len(mean.columns)]
+    for column in report.columns:
+        column.floors = []
+    for column, value in zip(mean.columns, values, strict=True):
+        column.floors = [Floor("baseline", column.metric, value, True, None)]
+    floor = sum(values) / len(values)
     for low, leads in ((floor + 0.01, True), (floor - 0.01, False)):
         figure = Estimate(0.9, 0.1, low, 0.95)
-        means = [mean._replace(figure=figure) for mean in report.group_results]
-        first, *_ = summary(replace(report, floors=floors, group_results=means))
+        mean.figures = {entry: MeanFigure(figure) for entry in mean.entries}
+        first, *_ = summary(report)
         assert first.startswith("gemma-3-27b-it leads on the mean of") == leads, first
 
 
 def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
     report = model(2, 3, apart=False)
-    (group,) = report.groups
+    (group,) = report.means
     counts = {
         "e0": {"unparsed": 0, "abstained": 0, "empty": 0, "failed": 0},
         "e1": {"unparsed": 2002, "abstained": 0, "empty": 0, "failed": 0},
     }
-    report = replace(report, results=[altered(result, **counts[result.entry]) for result in report.results])
-    assert [report.cell(entry, group).missing for entry in counts] == [{}, {"unparsed": 1.0}]
+    changed(report, lambda column, entry, result: altered(result, **counts[entry.id]))
+    assert [group.cell(entry).missing for entry in report.entries] == [{}, {"unparsed": 1.0}]
     line = next(row for row in markdown(report).splitlines() if row.startswith("| Qwen/Qwen3-8B | "))
     assert "100% unparsed" in line.split(" | ")[1]
 
@@ -270,7 +341,7 @@ def test_bins_of_a_calibration_stand_under_their_heads() -> None:
     table = page[page.index('aria-label="Calibration of') :].partition("</table>")[0]
     head, *rows = (re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in table.split("<tr>")[1:])
     # neither model has replies in all bins
-    for record, row in zip(report.why[2]["calibration"], rows, strict=True):
+    for record, row in zip(report.columns[2].details["calibration"], rows, strict=True):
         shown = {low[:3]: re.search(r"n (\d+)", cell)[1] for low, cell in zip(head[4:], row[4:], strict=True)}  # type: ignore[index]
         counts = {f"{bin['low']:.1f}": str(bin["n"]) for bin in record["bins"]}
         assert len(counts) == 8 and shown == dict.fromkeys(shown, "0") | counts
@@ -279,11 +350,12 @@ def test_bins_of_a_calibration_stand_under_their_heads() -> None:
 def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not_sort_the_rows() -> None:
     report = model(3, 3, apart=False)
     # only the first entry has the mean
-    report = replace(report, group_results=[mean._replace(rank=None) for mean in report.group_results[:1]])
-    places = report.heads(report.groups, report.columns)
+    (mean,) = report.means
+    mean.figures, mean.ranks = dict([*mean.figures.items()][:1]), {}
+    places = report.heads(report.means, report.columns)
     assert [place.id for place in places] == ["c0", "c1", "c2", "g0"]
-    best = sorted(report.results[:3], key=lambda result: -result.metrics["acc"].value)
-    labels = [report.labels[result.entry] for result in best]
+    best = sorted(report.columns[0].results.items(), key=lambda one: -one[1].metrics["acc"].value)
+    labels = [entry.label for entry, _ in best]
     assert [entry.label for entry in ranked(report, places)] == labels
     board = render(report).partition('<table class="board"')[2].partition("</table>")[0]
     assert (board.count('<tr class="floor">'), board.count('<tr class="published">')) == (3, 2)
@@ -295,13 +367,12 @@ def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not
 
 def test_rows_are_sorted_by_the_figures_that_their_ranks_are_of() -> None:
     report = model(3, 3, apart=False)
-    (group,) = report.groups
+    (group,) = report.means
     values = {"e0": (0.9, 0.1), "e1": (0.8, 0.2), "e2": (0.7, 0.3)}
     figures = {id: [Estimate(value, 0.1, value, value) for value in both] for id, both in values.items()}
-    means = [mean._replace(figure=figures[mean.entry][0]) for mean in report.group_results]
-    corrected = [mean._replace(corrected=figures[mean.entry][1]) for mean in means]
-    for of_group, order in ((means, ["e0", "e1", "e2"]), (corrected, ["e2", "e1", "e0"])):
-        assert [entry.id for entry in ranked(replace(report, group_results=of_group), [group])] == order
+    for corrected, order in ((1, ["e0", "e1", "e2"]), (2, ["e2", "e1", "e0"])):
+        group.figures = {entry: MeanFigure(*figures[entry.id][:corrected]) for entry in report.entries}
+        assert [entry.id for entry in ranked(report, [group])] == order
 
 
 class Check(HTMLParser):
@@ -359,7 +430,7 @@ def test_the_page_of_many_models_stays_readable() -> None:
     # all in the leaderboard and apart, and in detail those that lead
     assert len(page.encode()) < 2.5e6 and page.count('<tr class="entry">') == 2 * 30
     assert len(part.entries) == 12 and len(part.pairs) == 66 * 14 and len(page.split('<div class="pair"')) == 66 + 1
-    leading = ranked(report, report.heads(report.top_groups(main=True), report.columns))[:12]
+    leading = ranked(report, report.heads(report.top_means(main=True), report.columns))[:12]
     assert {entry.id for entry in part.entries} == {entry.id for entry in leading}
     text = markdown(report, pairs=part.pairs)
     assert text.count("\n| halueval_summarization | acc |") == 66 and "Of 6,090 differences" in text

@@ -39,7 +39,8 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = run_of("fave", wrong=24, judge="openai/j")
     run = replace(run, provenance=replace(run.provenance, options={"judge": None}))
     (cell,) = report_on([run], tmp_path).results
-    assert cell.counts == {"unparsed": 0, "abstained": 0, "empty": 24, "failed": 0, "judge_failed": 0}
+    assert cell.counts.all == {"unparsed": 0, "abstained": 0, "empty": 24, "failed": 0, "judge_failed": 0}
+    assert cell.counts.judge_failed == 0
     assert "judge_failed" not in cell.metrics and cell.n == 24
     judged = {"asked": 8.0, "failed": 2.0}
     verdicts = [Verdict(label) for label in (*2 * [FAILED], *6 * [CONSISTENT])]
@@ -47,7 +48,7 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     answers = [own._replace(score=score) for own, score in zip(run.answers, scores, strict=True)]
     (cell,) = report_on([replace(run, answers=answers)], tmp_path).results
     # sentences, of which there are eight in a summary
-    assert cell.counts["judge_failed"] == 2 * 24 and cell.metrics["judge_failed"].value == 0.25
+    assert cell.counts.judge_failed == 2 * 24 and cell.metrics["judge_failed"].value == 0.25
 
 
 def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_apart(tmp_path: Path) -> None:
@@ -66,13 +67,13 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
         answers[number] = answers[number]._replace(score=score)
     runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
     report = report_on(runs, tmp_path)
-    counts = [tuple(cell.counts[name] for name in NO_ANSWER) for cell in report.results]
+    counts = [tuple(cell.counts.outcomes[name] for name in NO_ANSWER) for cell in report.results]
     assert counts == [(1, 1, 1, 0), (0, 0, 0, 0)]
     text, html = markdown(report), render(report)
     assert f"n {len(run.scores)}, 1 unparsed, 1 abstained, 1 empty" in text
     assert f"n {len(run.scores)}, 0 unparsed |" in text or f"n {len(run.scores)}, 0 unparsed<br>" in text
     assert "1 unparsed, 1 abstained, 1 empty" in re.sub(r"<[^>]*>", "", html)
-    shown = {item["id"]: item["replies"][0] for item in report.why[0]["items"]}
+    shown = {item["id"]: item["replies"][0] for item in report.columns[0].details["items"]}
     rows = {row["id"]: row for row in pq.read_table(tmp_path / "items.parquet").to_pylist() if row["entry"] == "m"}
     for number, outcome in outcomes.items():
         id = run.answers[number].item.id
@@ -84,7 +85,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     assert re.search(r"answer <i>nothing</i>[^<]* · reason: <bdi[^>]*>the judge saw nothing", html)
     assert rows[run.answers[4].item.id]["answer"] == "[]"
     compared = compare({"a": runs})
-    assert [tuple(own.counts[name] for name in NO_ANSWER) for own in compared.results] == counts
+    assert [tuple(own.counts.outcomes[name] for name in NO_ANSWER) for own in compared.results] == counts
 
 
 def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
@@ -103,9 +104,9 @@ def test_a_model_that_lists_everything_does_not_lead(tmp_path: Path) -> None:
     report = report_on(runs, tmp_path)
     assert min(result.metrics["acc"].value for result in report.results if result.metrics["acc"].value != 0.5) > 0.85
     leads, *others = summary(report)
-    assert leads.startswith("modest leads on the mean of refact_localization and all 2 tasks.")
+    assert leads.startswith("modest leads on the mean of refact_localization and all 2 tasks, but these figures are")
     # listing everything is a floor, on which the lister stands
-    assert {floor["name"] for floor in report.floors if floor["headline"]} == {
+    assert {floor.name for column in report.columns for floor in column.floors if floor.headline} == {
         "baseline",
         "marking all",
         "marking nothing",
@@ -131,7 +132,7 @@ def test_a_rank_by_another_metric_is_not_shown_as_that_of_the_headline() -> None
     runs = [run_of(HALUEVAL, wrong=wrong, model=model) for wrong, model in ((0, "a"), (26, "b"))]
     for metrics, rank in (([], (1, 1)), (["unparsed"], None)):
         report = compare({"folder": runs}, metrics)
-        cell = report.cell(report.entries[0].id, report.columns[0])
+        cell = report.columns[0].cell(report.entries[0])
         assert cell and cell.rank == rank and any("lead" in line for line in summary(report)) == (rank is not None)
 
 
@@ -166,10 +167,9 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
     assert told["columns"][0]["main"] and (told["columns"][0]["n"], told["columns"][0]["of"]) == (4, 16)
     text = markdown(report)
     assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot, 4 of 16 items)" in text
-    (partial,) = (sentence for sentence in summary(report) if "part of the items" in sentence)
-    assert partial.endswith(
-        f"only part of the items (a limit, or replies to some items only) on {CORRECTION} (4 of 16)."
-    )
+    (partial,) = (sentence for sentence in summary(report) if "rest on only part of the items" in sentence)
+    told = f"only part of the items (a limit, or replies to some items only) on {CORRECTION} (4 of 16)."
+    assert partial.endswith(f"{told} What helps: halu-tasks run MODEL --tasks {CORRECTION}")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
 def test_spans_are_drawn_if_the_task_asks_for_spans(task: str, drawn: bool, tmp_path: Path) -> None:
     runs = [run_of(task, wrong=wrong, model=f"m{wrong}") for wrong in (0, 2)]
     report = report_on(runs, tmp_path)
-    (details,) = report.why
+    (details,) = (column.details for column in report.columns)
     assert len(details["items"]) == 2 and bool(details["confusion"]) == (not drawn)
     assert ("In the texts below" in render(report)) == drawn
     items = {answer.item.id: answer.item for answer in runs[0].answers}

@@ -124,7 +124,8 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     # the judge prefers the second model, which claims nothing as long as its errors are not known
     assert pair["value"] == -2 and pair["p"] < 0.01 and pair["better"] is None and pair["p_adjusted"] is None
     assert [result["rank"] for result in report["results"]] == [None, None] and report["wins"] == []
-    (told,) = (sentence for sentence in report["summary"] if "judge" in sentence)
+    answer, told = (sentence for sentence in report["summary"] if "judge" in sentence)
+    assert answer.startswith("Nothing is claimed between one and two; ")
     assert told.startswith("No model is said to lead or to be better on cfaith_gen: these are a judge's verdicts")
     assert "halu-tasks label verdicts" in told and not any("leads" in sentence for sentence in report["summary"])
     assert report["rule"] == "Nothing is claimed of the difference in a judge's verdicts without labels."
@@ -136,7 +137,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     assert column["headline"] == "net"
     assert column["compared_by"] == pair["metric"] == "net_ppi"
     assert pair["value"] > 1 and pair["better"] == pair["first"], "people prefer the first one"
-    assert report["summary"][0].startswith("one leads on cfaith_gen.") and "judge" not in report["rule"]
+    assert report["summary"][0].startswith("one leads on cfaith_gen, but ") and "judge" not in report["rule"]
     ranks = {result["entry"]: result["rank"] for result in report["results"]}
     assert ranks == {pair["first"]: [1, 1], pair["second"]: [2, 2]}
     assert report["wins"][0]["better"] == 1
