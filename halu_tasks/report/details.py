@@ -184,20 +184,31 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
 
 
 def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> Iterator[Json]:
-    """Break the headline down by each tag with several values."""
+    """Break the headline, and the shares of a judge's labels, down by each tag with several values."""
     columns = {entry: by_cluster(own) for entry, own in scores.items()}
+    metrics = {metric.name: metric for metric in column.benchmark_task.metrics_of(column.scoring, column.first.scores)}
+    judged = column.benchmark_task.judged
+    shares = [name for name in metrics if name in judged.measurements] if judged else []
     tags = {answered.item.id: answered.item.tags for answered in column.first.answers}.values()
     for name in dict.fromkeys(name for item_tags in tags for name in item_tags):
         counts = Counter(item_tags[name] for item_tags in tags if name in item_tags)
-        if 1 < len(counts) <= _VALUES:
-            values = sorted(counts)
-            metrics = [column.measure.only(name, value, value) for value in values]
+        if not 1 < len(counts) <= _VALUES:
+            continue
+        values = sorted(counts)
+
+        def figures(
+            metric: Metric | None, own: Columns, name: str = name, values: list[str] = values
+        ) -> list[Json | None]:
+            return [_figure(metric.only(name, value, value), own) if metric else None for value in values]
+
+        for metric in (column.measure, *(metrics[share] for share in shares if share != column.headline)):
+            corrected = metrics.get(f"{metric.name}_ppi")
             yield {
                 "by": name,
-                "metric": column.headline,
+                "metric": metric.name,
                 "values": [{"value": value, "n": counts[value]} for value in values],
                 "cells": [
-                    {"entry": entry, "figures": [_figure(metric, own) for metric in metrics]}
+                    {"entry": entry, "figures": figures(metric, own), "corrected": figures(corrected, own)}
                     for entry, own in columns.items()
                 ],
             }

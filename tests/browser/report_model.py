@@ -286,7 +286,10 @@ def _why(
                 "by": by,
                 "metric": column["headline"],
                 "values": [{"value": value, "n": 300 + i} for i, value in enumerate(values)],
-                "cells": [{"entry": id, "figures": figures(skill[i], values)} for i, id in enumerate(ids)],
+                "cells": [
+                    {"entry": id, "figures": figures(skill[i], values), "corrected": [None] * len(values)}
+                    for i, id in enumerate(ids)
+                ],
             }
             for by, values in SAME["breakdowns"].items()
         ],
