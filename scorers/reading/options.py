@@ -5,25 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property, wraps
+from functools import cached_property
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import Clause, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
-from halu_tasks.scorers.reading.sentence import ParsedSentence
-from halu_tasks.scorers.reading.steps import (
-    STEPS,
-    Found,
-    ReplyPart,
-    Step,
-    bare_line,
-    checklist,
-    first_word,
-    last_clause,
-    last_word,
-    statement,
-    weak_marker,
-)
-from halu_tasks.scorers.reading.vocabulary import UNDECIDED, Value, Vocabulary
+from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
+from halu_tasks.scorers.reading.steps import STEPS, Found, ReplyPart, bare_line
+from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Value, Vocabulary
 from halu_tasks.text.folding import normalise
 
 _BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
@@ -37,6 +25,7 @@ _LETTER = (
 )
 _NAMED = re.compile(r"\bzq([a-z])\b")
 _ORDINALS = ("first", "second", "former", "latter", "third", "fourth", "1st", "2nd")
+_PRAISE = {*FILLERS, "good", "better"} - {"bound", "turn", "stop", "conclude", "comma"}
 _WORD = re.compile(r"\w")
 _OPTION = re.compile(r"(?m)^[\s(]*([A-Z])[.):：、]\s*(\S.*)$")
 # "A is wrong, while B is right" concedes nothing
@@ -79,7 +68,7 @@ class Options(Vocabulary):
         is_noun = sentence.text[label.end + 1 : label.end + 2].isalpha() and sentence.next(label.end) in ("", "part")
         return "zq" in sentence.text or is_noun
 
-    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
         if sentence.says_nothing(start):
             return None
@@ -89,7 +78,8 @@ class Options(Vocabulary):
                 return None
             position = token.end
             if token.kind == "label" and token.label in self.labels:
-                return self._of_option(sentence, token, negated)
+                value = self._of_option(sentence, token, negated)
+                return value if value.label in NO_VALUE else self._with_praise(sentence, value)
             if token.kind == "no" and self.is_apart(sentence, token):
                 continue
             if token.kind in ("bad", "worse", "negate", "no", "cannot", "than"):
@@ -98,7 +88,7 @@ class Options(Vocabulary):
                 named = [other.kind for other in sentence.behind(token.end) if other.kind in ("label", "either")]
                 together = not named or named[:3] in (["label", "either", "label"], ["label", "label"])
                 return Value("decline", UNDECIDED, token.end) if together else None
-            elif token.kind in ("ask", "hedge", "suppose", "because", "label"):
+            elif token.kind in ("ask", "hedge", "suppose", "concede", "because", "label"):
                 return None
         return None
 
@@ -143,16 +133,17 @@ class Options(Vocabulary):
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
-    def rated_right(self, sentence: ParsedSentence, value: Value) -> Token | None:
-        """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in sentence.behind(value.end) if token.kind in ("good", "better", "stop")), None)
-        is_rated = good and good.kind != "stop" and not sentence.goes_on(value.end, good.start)
-        return good if is_rated else None
-
-    def ends_clause(self, sentence: ParsedSentence, value: Value) -> bool:
-        """Return whether nothing but that it is right is said of the option in its clause."""
-        good = self.rated_right(sentence, value)
-        return super().ends_clause(sentence, value._replace(end=good.end) if good else value)
+    def _with_praise(self, sentence: ParsedSentence, option: Value) -> Value:
+        """Return the value of an option with the words that call it right directly behind it ("A is correct")."""
+        value, end = option, option.end
+        for token in sentence.behind(end):
+            if token.kind not in _PRAISE or _WORD.search(sentence.text, end, token.start):
+                break
+            end = token.end
+            if token.kind in ("good", "better"):
+                value = value._replace(end=end)
+        compares = sentence.next(value.end) in ("label", "than")  # "B beats A"
+        return option if compares else value
 
     def begins(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether an option at the beginning of a sentence is taken, not in a table."""
@@ -291,21 +282,6 @@ class Options(Vocabulary):
 # --- steps ----------------------------------------------------------------------------------------
 
 
-def called_right(part: ReplyPart) -> Found | None:
-    """A last or first sentence that calls the option right and says no more ("A is correct.")."""
-    vocabulary = part.vocabulary
-    assert isinstance(vocabulary, Options)
-    for sentence in (part.sentences[-1], part.sentences[0]) if part.sentences else ():
-        is_aside = (
-            sentence.asks or not sentence.starts_line or any(clause.opener in ASIDES for clause in sentence.clauses)
-        )
-        value = None if is_aside else vocabulary.value(sentence)
-        good = vocabulary.rated_right(sentence, value) if value and value.label not in ("", UNDECIDED) else None
-        if value and good and (not sentence.goes_on(good.end) or _only_praises(sentence, good)):
-            return Found(value.label, sentence)
-    return None
-
-
 def option_text(part: ReplyPart) -> Found | None:
     """The text of one option and nothing else, as the prompt has it behind a letter."""
     said = normalise(part.reply.plain)
@@ -313,72 +289,9 @@ def option_text(part: ReplyPart) -> Found | None:
     return Found(letters[0], None) if len(letters) == 1 and letters[0] in part.vocabulary.labels else None
 
 
-def _only_praises(sentence: ParsedSentence, good: Token) -> bool:
-    """Return whether nothing but that the option is right, or better, and a reason follows."""
-    behind = itertools.takewhile(lambda token: token.kind != "because", sentence.behind(good.end))
-    end = good.end
-    for token in behind:
-        if token.kind not in ("comma", "good", "better") or _WORD.search(sentence.text, end, token.start):
-            return False
-        end = token.end
-    return not _WORD.search(sentence.text, end, end + 1)
-
-
-def _outside_tables(part: ReplyPart) -> Found | None:
-    # a table with a column for each option is not read
-    if any(
-        "¦" in sentence.text or any(token.kind == "declare" for token in sentence.tokens) for sentence in part.sentences
-    ):
-        return None
-    found = checklist(part)
-    return found if found and found.label != UNDECIDED else None
-
-
-def _unless_listed(step: Step) -> Step:
-    """Return a step that is not taken if lines begin with different letters, which discuss or repeat the options.
-
-    Beside a letter alone on its line, only others that are alone or titles do.
-    """
-
-    @wraps(step)
-    def unless_listed(part: ReplyPart) -> Found | None:
-        heads = set[str]()
-        for sentence in part.sentences:
-            has_title = step is not bare_line or part.vocabulary.whole_value(sentence) is not None
-            for token in sentence.tokens:
-                begins = sentence.starts_line and not sentence.goes_on(0, token.start)
-                begins = begins and (has_title or sentence.next(token.end) == "stop")
-                if token.kind == "label" and (
-                    begins or sentence.next(token.end) in ("stop", "good", "bad", "yes", "no")
-                ):
-                    heads.add(token.label)
-        return None if len(heads) > 1 else step(part)
-
-    return unless_listed
-
-
-def _option_steps() -> Iterator[Step]:
-    for step in STEPS:
-        if step is checklist:
-            continue
-        if step is statement:  # a list is none beside a marker
-            yield wraps(checklist)(_outside_tables)
-            yield statement
-        elif step in (bare_line, last_clause, last_word, first_word):
-            yield _unless_listed(step)
-        else:
-            yield step
-        if step is weak_marker:
-            yield called_right
-            yield option_text
-
-
-OPTION_STEPS = tuple(_option_steps())
+_PLACED = STEPS.index(bare_line)
+OPTION_STEPS = (*STEPS[:_PLACED], option_text, *STEPS[_PLACED:])
 """How an option is looked for, in order."""
-
-
-def _is_marker(token: Token) -> bool:
-    return token.kind == "declare" and not token.label
 
 
 def _joins(tokens: Iterable[Token]) -> bool:

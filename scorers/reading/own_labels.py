@@ -78,9 +78,9 @@ class OwnLabels(Types):
         """Whether a reply may name labels: the task's own."""
         return True
 
-    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
-        value = super().value(sentence, start)
+        value = super()._begun(sentence, start)
         if value is None or value.label not in self.labels:
             return value
         before = takewhile(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple
 
 from halu_tasks.scorers.reading.clauses import Clause, judge, signs, stated
@@ -20,6 +19,7 @@ NO_VALUE = ("", UNDECIDED)
 """The labels of values that are none."""
 _ANSWERS = ("yes", "no", "good", "bad", "label")
 _ENDS = ("because", "bound", "turn", "comma", "stop")
+_BESIDE = (",", ";", "¦", "/", "→")
 _WORD, _NO = re.compile(r"\w"), re.compile(r"\bno\b")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 # how JSON and Python write a yes and a no
@@ -127,7 +127,34 @@ class Vocabulary:
         return None
 
     def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
-        """Return the label that a sentence begins with at `start`; None if it begins with something else."""
+        """Return what the slot at `start` of a sentence says: the label that it begins with, if that stands alone.
+
+        Every step asks here what a slot says. Beside another label, it is undecided ("True, False"); it has none if an
+        "or" joins them, or an "if" follows.
+
+        Returns:
+            The value; None if the sentence begins with something else there.
+        """
+        value = self._begun(sentence, start)
+        if value is None or value.label in NO_VALUE:
+            return value
+        end, label = value.end, UNDECIDED
+        for token in sentence.behind(value.end):
+            text = sentence.text[token.start : token.end]
+            if _WORD.search(sentence.text, end, token.start):
+                break
+            if token.kind in _ANSWERS and token.label != "after" and text[0].isalnum():
+                other = self._begun(sentence, token.start)
+                differs = other and other.label not in (*NO_VALUE, value.label)
+                return value._replace(kind="several", label=label) if differs else value
+            if token.kind == "either":
+                label = ""
+            elif text not in _BESIDE:
+                return value._replace(label="") if token.kind in ("suppose", "ask") else value
+            end = token.end
+        return value
+
+    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         if sentence.says_nothing(start):
             return None
         negated = partly = False
@@ -146,9 +173,8 @@ class Vocabulary:
                 continue
             elif token.kind in ("no", "negate", "cannot"):
                 if token.kind == "no" and not negated and self.is_apart(sentence, token):
-                    answer = self._unless_either(sentence, Value("no", self.no(token), token.end))
-                    said = self.value(sentence, token.end) if answer.kind == "no" else None
-                    return said if said and said.kind in ("good", "bad") else answer
+                    said = self._begun(sentence, token.end)
+                    return said if said and said.kind in ("good", "bad") else Value("no", self.no(token), token.end)
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "partly":
                 partly = True
@@ -166,7 +192,7 @@ class Vocabulary:
                     return value._replace(label=UNDECIDED)
                 if value.label == UNDECIDED and sentence.goes_on(value.end):
                     return value._replace(label="")  # "partly true, but with an error"
-                return self._unless_either(sentence, value)
+                return value
             else:
                 return Value("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
         return fallback
@@ -211,14 +237,6 @@ class Vocabulary:
             return True
         follows = next(sentence.behind(token.end), None)
         return follows is not None and follows.start <= token.end + 1 and follows.kind in ("because", "bound")
-
-    def _unless_either(self, sentence: ParsedSentence, value: Value) -> Value:
-        """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
-        behind = [token for token in islice(sentence.behind(value.end), 3) if token.start <= value.end + 25]
-        follows = sentence.next(value.end) if behind else ""
-        others = [token for token in behind[1:] if token.kind in _ANSWERS]
-        open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
-        return value._replace(label="") if open_ended else value
 
     def other(self, label: str) -> str:
         """Return the label of a text that does not have this one; empty if it is empty."""
