@@ -47,6 +47,8 @@ _UNTICKED = re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
 _LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
 # several words of the judged text, within a sentence, say nothing of it
 _QUOTATION = re.compile(r"(?<=\w )[\"“](?=(?:[^\s\"”]+ ){3})[^\"”\n]{1,500}[\"”](?=,? \w)")
+QUOTED = " ⋯ "
+"""What stands in the place of a quotation in a plain sentence."""
 _GLUED = re.compile(r"。(?=[^\s\"'”’」』）》)\]])|[!?;](?=[\u3400-\u9fff])")
 _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
@@ -304,7 +306,7 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     quotes = '"' in text or "“" in text
     for raw in text.split("\n"):
-        line = (_QUOTATION.sub(" … ", raw) if quotes else raw).translate(_PLAIN)
+        line = (_QUOTATION.sub(QUOTED, raw) if quotes else raw).translate(_PLAIN)
         if not line.strip():
             continue
         mark = _LIST_MARK.match(line)

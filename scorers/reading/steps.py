@@ -136,18 +136,35 @@ class Question:
     def _read(self, found: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         vocabulary = self.vocabulary
-        taken_back = [
-            (at, token) for at, sentence in enumerate(found) if at and (token := vocabulary.retraction(sentence))
-        ]
-        for at, token in reversed(taken_back[-_MOST_RETRACTIONS:]):
-            begins = found[at].behind_retraction(token)
-            answer = self._first(ReplyPart(vocabulary, [begins, *found[at + 1 :]], reply))
-            if answer.value:
+        for at, behind, denied in [*islice(self._taken_back(found), _MOST_RETRACTIONS)]:
+            answer = self._first(ReplyPart(vocabulary, [behind, *found[at + 1 :]], reply))
+            # a "no" also answers, confirms or goes on; it takes back another label that was declared
+            if answer.value and (denied is None or self._declares_other(answer, [*found[:at], denied], reply)):
                 return answer
         answer = self._first(ReplyPart(vocabulary, found, reply, objects))
         # a longer reply that infers a label may also say what cannot be known
         where = found if answer.value is None else [found[0], found[-1]] if answer.inferred and found else []
         return Answer(None, "declines", ABSTAINED) if _declined(where) else answer
+
+    def _taken_back(self, found: list[ParsedSentence]) -> Iterator[tuple[int, ParsedSentence, ParsedSentence | None]]:
+        """Yield the sentences that take something back, the last one first.
+
+        Yields:
+            The index of the sentence; what it says behind the words that take something back; if they only deny, also
+            what it says before them.
+        """
+        for at in range(len(found) - 1, -1, -1):
+            sentence = found[at]
+            if at and (token := self.vocabulary.retraction(sentence)):
+                yield at, sentence.part(token.end if token.label else 0), None
+                continue
+            start, end = (0, 0) if sentence.is_item else self.vocabulary.denial(sentence)
+            if end and (start or (at and not found[at - 1].asks)):
+                yield at, sentence.part(end), sentence.part(0, start)
+
+    def _declares_other(self, answer: Answer[str], found: list[ParsedSentence], reply: ReplyText) -> bool:
+        before = self._first(ReplyPart(self.vocabulary, found, reply))
+        return bool(before.value) and not before.inferred and before.value != answer.value
 
     def _first(self, part: ReplyPart) -> Answer[str]:
         for step in self.steps:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple
 
 from halu_tasks.scorers.reading.clauses import Clause, judge, signs, stated
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, Lexicon, Token, lexicon
-from halu_tasks.scorers.reading.reply import Sentence
+from halu_tasks.scorers.reading.reply import QUOTED, Sentence
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
 from halu_tasks.text.folding import fold
 
@@ -20,6 +21,10 @@ NO_VALUE = ("", UNDECIDED)
 _ANSWERS = ("yes", "no", "good", "bad", "label")
 _ENDS = ("because", "bound", "turn", "comma", "stop")
 _BESIDE = (",", ";", "¦", "/", "→")
+# what ends a part of a sentence; behind dots or a dash, a part may take back what precedes it
+_CUT, _SETS_OFF = re.compile(r"\.{2,}|[,:;!。—–]|\Z"), tuple(".—–")
+_OF_DENIAL = {*FILLERS, "no", "negate", "good", "bad"}
+_MOST_CUTS, _LONGEST_DENIAL = 20, 40
 _WORD, _NO = re.compile(r"\w"), re.compile(r"\bno\b")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 # how JSON and Python write a yes and a no
@@ -117,6 +122,39 @@ class Vocabulary:
         if not self._takes_back.search(sentence.text):
             return None
         return next((token for token in sentence.tokens if (token.kind, token.label) == ("retract", "back")), None)
+
+    def denial(self, sentence: ParsedSentence) -> tuple[int, int]:
+        """Return where words begin and end that take back what precedes them and say nothing else ("B… no, D").
+
+        They begin the sentence, or follow dots or a dash in it. If there are none, both places are 0.
+        """
+        start, may_deny, place = 0, True, (0, 0)
+        for cut in islice(_CUT.finditer(sentence.text), _MOST_CUTS):
+            is_title = cut[0] == ":" and not place[1]  # "Not factual: B"
+            if may_deny and not is_title and self._denies(sentence.text[start : cut.start()]):
+                place = place[0] if place[1] else start, cut.end()
+            elif place[1]:
+                break
+            else:
+                may_deny = cut[0][:1] in _SETS_OFF
+            start = cut.end()
+        return place
+
+    def _denies(self, text: str) -> bool:
+        """Return whether a text says no and nothing else, or calls a label wrong if words of judgment are none."""
+        if not 0 < len(text.strip()) <= _LONGEST_DENIAL or QUOTED.strip() in text:
+            return False
+        position, kinds = 0, list[str]()
+        for token in self.lexicon.scan(text):
+            if _WORD.search(text, position, token.start) or token.label == "count":
+                return False
+            position = token.end
+            kinds.append(token.kind)
+        of_denial = _OF_DENIAL if self.names_labels else _OF_DENIAL - {"good", "bad"}
+        if _WORD.search(text, position) or not {*kinds} <= of_denial:
+            return False
+        denies = sum(kind in ("no", "negate") for kind in kinds) % 2 == 1
+        return "retract" in kinds or (denies if "bad" not in kinds else not denies)
 
     def sign(self, sentence: ParsedSentence, token: Token) -> bool | None:
         """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
