@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from halu_tasks.scorers.reading.clauses import Clause, signs, stated, words_between
@@ -14,7 +14,8 @@ from halu_tasks.scorers.reading.steps import STEPS, Found, ReplyPart, bare_line
 from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Value, Vocabulary
 from halu_tasks.text.folding import normalise
 
-_BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
+_LETTERS = phrases("letters")
+_BEHIND = "|".join(map(re.escape, (*_LETTERS["behind"], *_LETTERS["repeats"])))
 # a letter that is not an article; in small letters, behind "answer" or alone behind a colon
 _LETTER = (
     r"(?<![A-Za-z\-])([{0}])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
@@ -25,6 +26,9 @@ _LETTER = (
 )
 _NAMED = re.compile(r"\bzq([a-z])\b")
 _ORDINALS = ("first", "second", "former", "latter", "third", "fourth", "1st", "2nd")
+_NEGATORS = ("no", "negate", "cannot")
+_REPEATS = (*_NEGATORS, "yes", "question")
+_PART_ENDS = ("comma", "stop", "turn", "either", "because", "bound", "conclude")
 _PRAISE = {*FILLERS, "good", "better"} - {"bound", "turn", "stop", "conclude", "comma"}
 _WORD = re.compile(r"\w")
 _OPTION = re.compile(r"(?m)^[\s(]*([A-Z])[.):：、]\s*(\S.*)$")
@@ -93,11 +97,17 @@ class Options(Vocabulary):
         return None
 
     def _of_option(self, sentence: ParsedSentence, token: Token, negated: bool) -> Value:
-        behind = list(itertools.islice(sentence.behind(token.end), 8))
+        said = itertools.takewhile(lambda other: other.kind != "because", sentence.behind(token.end))
+        behind = list(itertools.islice(said, 8))
         if sentence.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
             behind = [other for other in behind if sentence.text[other.start] not in "()"]
         behind = behind[:3]
         follows = behind[0].kind if behind and behind[0].start <= token.end + 3 else ""
+        if part := _repeating_part(sentence, token):
+            holds = self._holds_again(sentence, token, part)
+            if holds is not None or not negated:  # "B is."
+                left = token.label if holds else "" if holds is None else self._only(set(self.labels) - {token.label})
+                return Value("label", left or "", part[1])
         others = any(other.kind == "label" and other.label != token.label for other in behind)
         if others and behind[1:] and behind[1].kind == "label" and sentence.text[behind[0].start] in "<>=":
             # "[[B>A]]"
@@ -122,6 +132,13 @@ class Options(Vocabulary):
                 is_wrong = is_wrong or any(not good for good, sign in signs(clause) if token.start < sign.start < until)
         # the other one can be wrong too: it is inferred, or not
         return Value("label", "" if is_wrong else token.label, token.end)
+
+    def _holds_again(
+        self, sentence: ParsedSentence, label: Token, part: tuple[int, int], above: Sequence[Token] = ()
+    ) -> bool | None:
+        own = [token for token in sentence.behind(part[0]) if token.end <= part[1]]
+        before = [token for token in sentence.tokens if token.end <= part[0]]
+        return _repeated([*above, *before], label, sum(token.kind in _NEGATORS for token in own))
 
     def _only(self, labels: set[str]) -> str | None:
         return next(iter(labels)) if len(labels) == 1 else None
@@ -161,7 +178,8 @@ class Options(Vocabulary):
         if all(kind == "wrong" for _, kind in ratings):
             ratings = self._rate(found)
         if not ratings and len(found) == 1:
-            named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
+            saying = (clause for clause in stated(found[0].clauses) if clause.opener != "because")
+            named = [token.label for clause in saying for token in clause.tokens]
             return self._only(set(self.labels) & set(named))
         wrong = {label for label, kind in ratings if kind == "wrong"}
         label = self._decide(ratings)
@@ -175,6 +193,12 @@ class Options(Vocabulary):
         for number, sentence in enumerate(found):
             if sentence.text.count("¦") > 1 and not any(token.kind == "label" for token in sentence.tokens):
                 continue  # a row of a table says which by its column
+            label = next((token for token in sentence.tokens if token.kind == "label"), None)
+            part = _repeating_part(sentence, label) if label and number else None
+            if label and part == (0, len(sentence.text)):
+                holds = self._holds_again(sentence, label, part, found[number - 1].tokens)
+                ratings += [] if holds is None else [(label.label, "right" if holds else "wrong")]
+                continue
             statements = stated(sentence.clauses)
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
@@ -189,6 +213,8 @@ class Options(Vocabulary):
                     rated = [(label, kind) for label, kind in rated if named or here or label not in known]
                     if not rated and heading and clause.opener == "stop":
                         rated = [(label, heading) for label in named]
+                    if clause.opener == "because":  # a reason rules out, and takes nothing
+                        rated = [(label, kind) for label, kind in rated if kind == "wrong"]
                     takes = concludes or (ties and clause.opener == "turn")
                     ratings += [(label, "pick" if takes and kind == "right" else kind) for label, kind in rated]
                 goods = {good for good, _ in signs(clause)}
@@ -292,6 +318,42 @@ def option_text(part: ReplyPart) -> Found | None:
 _PLACED = STEPS.index(bare_line)
 OPTION_STEPS = (*STEPS[:_PLACED], option_text, *STEPS[_PLACED:])
 """How an option is looked for, in order."""
+
+
+def _repeating_part(sentence: ParsedSentence, label: Token) -> tuple[int, int] | None:
+    """Return the part of a sentence that says nothing of an option but that it is, or is not, as was said of another.
+
+    Such as the last one of "A isn't wrong, B is" or "the error is in A, not in B"; None if the part says more.
+    """
+    ends = [token for token in sentence.tokens if token.kind in _PART_ENDS]
+    start = max((token.end for token in ends if token.end <= label.start), default=0)
+    end = min((token.start for token in ends if token.start >= label.end), default=len(sentence.text))
+    position, repeats = start, False
+    for token in itertools.takewhile(lambda token: token.start < end, sentence.behind(start)):
+        if _WORD.search(sentence.text, position, token.start) or token.kind not in {*FILLERS, *_REPEATS, "label"}:
+            return None
+        position = token.end
+        is_verb = token.kind in _REPEATS or sentence.text[token.start : token.end] in _LETTERS["repeats"]
+        repeats = repeats or token.kind in _NEGATORS or (is_verb and token.start > label.start)
+    return (start, end) if repeats and not _WORD.search(sentence.text, position, end) else None
+
+
+def _repeated(before: Sequence[Token], label: Token, negators: int) -> bool | None:
+    """Return whether a part that says again what is said of another option calls its own right; None if it cannot.
+
+    Args:
+        before: The tokens before the part.
+        label: Its option.
+        negators: The number of negators in it.
+    """
+    other = next((at for at in range(len(before) - 1, -1, -1) if before[at].kind == "label"), None)
+    if other is None or before[other].label == label.label:
+        return None
+    begins = next((at + 1 for at in range(other, -1, -1) if before[at].kind in _PART_ENDS), 0)
+    said = {token.kind for token in before[begins:]}
+    if said.isdisjoint(("good", "better", "pick", "bad", "worse")):
+        return None
+    return said.isdisjoint(("bad", "worse")) == (negators % 2 == 0)
 
 
 def _joins(tokens: Iterable[Token]) -> bool:
