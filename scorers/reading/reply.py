@@ -132,7 +132,7 @@ class ReplyText(str):
     @cached_property
     def _split(self) -> str | None:
         may_reason = HINT.search(self.lower()) or TOKEN.match(self) or REACT[0].match(self)  # most have none
-        return strip_reasoning(self) if may_reason else str(self)
+        return strip_reasoning(self, self.prompt) if may_reason else str(self)
 
     @cached_property
     def missing(self) -> Answer[Any] | None:
