@@ -201,8 +201,8 @@ def _without_prompt(text: str, prompt: str) -> str:
         above, below = any(repeated[max(number - 1, 0) : number]), any(repeated[number + 1 : number + 2])
         is_cue, is_last = plain[number].endswith((":", "：")), number + 1 == len(lines)
         is_alone = not (above or below or (len(plain[number]) >= _PARAGRAPH and plain[number] in prompt))
-        # a cue is an echo at the end; before words of the reply's own, it is where that answers
-        is_echo = is_last or below if is_cue else not is_alone
+        # before words of the reply's own, a cue is where that answers; behind them at the end, where it did not
+        is_echo = below or (is_last and (above or number == 0)) if is_cue else not is_alone
         if not (repeated[number] and is_echo):
             kept.append(line)
     return "\n".join(kept)
