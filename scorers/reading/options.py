@@ -66,9 +66,11 @@ class Options(Vocabulary):
         return [token for token in tokens if token.kind != "label" or not self._is_ordinal(sentence, token)]
 
     def _is_ordinal(self, sentence: ParsedSentence, label: Token) -> bool:
-        """Return whether "first" is not the first option: beside letters, or before a noun ("the first step")."""
+        """Return whether "first" is no option: beside letters, before a noun ("the first step"), or "First, we …"."""
         if sentence.text[label.start : label.end].removeprefix("the ") not in _ORDINALS:
             return False
+        if not label.start and sentence.text[label.end : label.end + 1] == ",":
+            return sentence.next(label.end + 1) != "because"
         is_noun = sentence.text[label.end + 1 : label.end + 2].isalpha() and sentence.next(label.end) in ("", "part")
         return "zq" in sentence.text or is_noun
 
@@ -179,7 +181,8 @@ class Options(Vocabulary):
             ratings = self._rate(found)
         if not ratings and len(found) == 1:
             saying = (clause for clause in stated(found[0].clauses) if clause.opener != "because")
-            named = [token.label for clause in saying for token in clause.tokens]
+            tokens = (token for clause in saying for token in clause.tokens if token.kind == "label")
+            named = [token.label for token in tokens if not _repeating_part(found[0], token)]
             return self._only(set(self.labels) & set(named))
         wrong = {label for label, kind in ratings if kind == "wrong"}
         label = self._decide(ratings)

@@ -18,6 +18,8 @@ from halu_tasks.scorers.reading.reasoning import HINT, REACT, TOKEN, strip_reaso
 _HEAD, _TAIL = 5_000, 20_000
 _MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
 _BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
+# a letter in a formula is no option
+_FORMULA = re.compile(r"\\[A-Za-z]{2,20}(?:\{(?:[^{}]|\{[^{}]{0,100}\}){0,200}\})+")
 _ANSWER_TAG = re.compile(r"<(/?)(?:final[_ ]?)?(?:answer|verdict|label|judge?ment|choice|result)>", re.IGNORECASE)
 # it begins with a set of characters, which are looked for faster than what may precede them
 _TAG = re.compile(
@@ -297,7 +299,8 @@ def sentences(text: str) -> list[Sentence]:
         text = TICKED.sub("✔ ", _UNTICKED.sub("", text))
     if any(mark in text for mark in "<>/\\="):
         text = _RATED.sub(r"\1 \2 \3", text)
-        text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", _BOX.sub(" ", ends(text)))
+        text = _FORMULA.sub(" ", _BOX.sub(" ", ends(text)))
+        text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", text)
         text = _TAG.sub(" ", text)
     else:
         text = ends(text)
