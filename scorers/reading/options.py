@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator
-from functools import cached_property, wraps
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import Clause, signs, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
-from halu_tasks.scorers.reading.sentence import ParsedSentence
-from halu_tasks.scorers.reading.steps import (
-    STEPS,
-    Found,
-    ReplyPart,
-    Step,
-    bare_line,
-    checklist,
-    first_word,
-    last_clause,
-    last_word,
-    statement,
-    weak_marker,
-)
-from halu_tasks.scorers.reading.vocabulary import UNDECIDED, Value, Vocabulary
+from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
+from halu_tasks.scorers.reading.steps import STEPS, Found, ReplyPart, bare_line
+from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Value, Vocabulary
 from halu_tasks.text.folding import normalise
 
-_BEHIND = "|".join(map(re.escape, phrases("letters")["behind"]))
+_LETTERS = phrases("letters")
+_BEHIND = "|".join(map(re.escape, (*_LETTERS["behind"], *_LETTERS["repeats"])))
 # a letter that is not an article; in small letters, behind "answer" or alone behind a colon
 _LETTER = (
     r"(?<![A-Za-z\-])([{0}])(?![A-Za-z]|['’][a-z])(?! (?:more|less|better) (?!\w+ly\b)\w+ (?!than\b)[a-z])"
@@ -37,6 +26,10 @@ _LETTER = (
 )
 _NAMED = re.compile(r"\bzq([a-z])\b")
 _ORDINALS = ("first", "second", "former", "latter", "third", "fourth", "1st", "2nd")
+_NEGATORS = ("no", "negate", "cannot")
+_REPEATS = (*_NEGATORS, "yes", "question")
+_PART_ENDS = ("comma", "stop", "turn", "either", "because", "bound", "conclude")
+_PRAISE = {*FILLERS, "good", "better"} - {"bound", "turn", "stop", "conclude", "comma"}
 _WORD = re.compile(r"\w")
 _OPTION = re.compile(r"(?m)^[\s(]*([A-Z])[.):：、]\s*(\S.*)$")
 # "A is wrong, while B is right" concedes nothing
@@ -73,13 +66,15 @@ class Options(Vocabulary):
         return [token for token in tokens if token.kind != "label" or not self._is_ordinal(sentence, token)]
 
     def _is_ordinal(self, sentence: ParsedSentence, label: Token) -> bool:
-        """Return whether "first" is not the first option: beside letters, or before a noun ("the first step")."""
+        """Return whether "first" is no option: beside letters, before a noun ("the first step"), or "First, we …"."""
         if sentence.text[label.start : label.end].removeprefix("the ") not in _ORDINALS:
             return False
+        if not label.start and sentence.text[label.end : label.end + 1] == ",":
+            return sentence.next(label.end + 1) != "because"
         is_noun = sentence.text[label.end + 1 : label.end + 2].isalpha() and sentence.next(label.end) in ("", "part")
         return "zq" in sentence.text or is_noun
 
-    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
         if sentence.says_nothing(start):
             return None
@@ -89,7 +84,8 @@ class Options(Vocabulary):
                 return None
             position = token.end
             if token.kind == "label" and token.label in self.labels:
-                return self._of_option(sentence, token, negated)
+                value = self._of_option(sentence, token, negated)
+                return value if value.label in NO_VALUE else self._with_praise(sentence, value)
             if token.kind == "no" and self.is_apart(sentence, token):
                 continue
             if token.kind in ("bad", "worse", "negate", "no", "cannot", "than"):
@@ -98,16 +94,22 @@ class Options(Vocabulary):
                 named = [other.kind for other in sentence.behind(token.end) if other.kind in ("label", "either")]
                 together = not named or named[:3] in (["label", "either", "label"], ["label", "label"])
                 return Value("decline", UNDECIDED, token.end) if together else None
-            elif token.kind in ("ask", "hedge", "suppose", "because", "label"):
+            elif token.kind in ("ask", "hedge", "suppose", "concede", "because", "label"):
                 return None
         return None
 
     def _of_option(self, sentence: ParsedSentence, token: Token, negated: bool) -> Value:
-        behind = list(itertools.islice(sentence.behind(token.end), 8))
+        said = itertools.takewhile(lambda other: other.kind != "because", sentence.behind(token.end))
+        behind = list(itertools.islice(said, 8))
         if sentence.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
             behind = [other for other in behind if sentence.text[other.start] not in "()"]
         behind = behind[:3]
         follows = behind[0].kind if behind and behind[0].start <= token.end + 3 else ""
+        if part := _repeating_part(sentence, token):
+            holds = self._holds_again(sentence, token, part)
+            if holds is not None or not negated:  # "B is."
+                left = token.label if holds else "" if holds is None else self._only(set(self.labels) - {token.label})
+                return Value("label", left or "", part[1])
         others = any(other.kind == "label" and other.label != token.label for other in behind)
         if others and behind[1:] and behind[1].kind == "label" and sentence.text[behind[0].start] in "<>=":
             # "[[B>A]]"
@@ -133,6 +135,13 @@ class Options(Vocabulary):
         # the other one can be wrong too: it is inferred, or not
         return Value("label", "" if is_wrong else token.label, token.end)
 
+    def _holds_again(
+        self, sentence: ParsedSentence, label: Token, part: tuple[int, int], above: Sequence[Token] = ()
+    ) -> bool | None:
+        own = [token for token in sentence.behind(part[0]) if token.end <= part[1]]
+        before = [token for token in sentence.tokens if token.end <= part[0]]
+        return _repeated([*above, *before], label, sum(token.kind in _NEGATORS for token in own))
+
     def _only(self, labels: set[str]) -> str | None:
         return next(iter(labels)) if len(labels) == 1 else None
 
@@ -143,16 +152,17 @@ class Options(Vocabulary):
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
-    def rated_right(self, sentence: ParsedSentence, value: Value) -> Token | None:
-        """Return the word by which an option is called right directly behind its letter ("A is correct")."""
-        good = next((token for token in sentence.behind(value.end) if token.kind in ("good", "better", "stop")), None)
-        is_rated = good and good.kind != "stop" and not sentence.goes_on(value.end, good.start)
-        return good if is_rated else None
-
-    def ends_clause(self, sentence: ParsedSentence, value: Value) -> bool:
-        """Return whether nothing but that it is right is said of the option in its clause."""
-        good = self.rated_right(sentence, value)
-        return super().ends_clause(sentence, value._replace(end=good.end) if good else value)
+    def _with_praise(self, sentence: ParsedSentence, option: Value) -> Value:
+        """Return the value of an option with the words that call it right directly behind it ("A is correct")."""
+        value, end = option, option.end
+        for token in sentence.behind(end):
+            if token.kind not in _PRAISE or _WORD.search(sentence.text, end, token.start):
+                break
+            end = token.end
+            if token.kind in ("good", "better"):
+                value = value._replace(end=end)
+        compares = sentence.next(value.end) in ("label", "than")  # "B beats A"
+        return option if compares else value
 
     def begins(self, sentence: ParsedSentence, value: Value) -> bool:
         """Return whether an option at the beginning of a sentence is taken, not in a table."""
@@ -170,7 +180,9 @@ class Options(Vocabulary):
         if all(kind == "wrong" for _, kind in ratings):
             ratings = self._rate(found)
         if not ratings and len(found) == 1:
-            named = [token.label for clause in stated(found[0].clauses) for token in clause.tokens]
+            saying = (clause for clause in stated(found[0].clauses) if clause.opener != "because")
+            tokens = (token for clause in saying for token in clause.tokens if token.kind == "label")
+            named = [token.label for token in tokens if not _repeating_part(found[0], token)]
             return self._only(set(self.labels) & set(named))
         wrong = {label for label, kind in ratings if kind == "wrong"}
         label = self._decide(ratings)
@@ -184,6 +196,12 @@ class Options(Vocabulary):
         for number, sentence in enumerate(found):
             if sentence.text.count("¦") > 1 and not any(token.kind == "label" for token in sentence.tokens):
                 continue  # a row of a table says which by its column
+            label = next((token for token in sentence.tokens if token.kind == "label"), None)
+            part = _repeating_part(sentence, label) if label and number else None
+            if label and part == (0, len(sentence.text)):
+                holds = self._holds_again(sentence, label, part, found[number - 1].tokens)
+                ratings += [] if holds is None else [(label.label, "right" if holds else "wrong")]
+                continue
             statements = stated(sentence.clauses)
             stating = set(map(id, statements))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
@@ -198,6 +216,8 @@ class Options(Vocabulary):
                     rated = [(label, kind) for label, kind in rated if named or here or label not in known]
                     if not rated and heading and clause.opener == "stop":
                         rated = [(label, heading) for label in named]
+                    if clause.opener == "because":  # a reason rules out, and takes nothing
+                        rated = [(label, kind) for label, kind in rated if kind == "wrong"]
                     takes = concludes or (ties and clause.opener == "turn")
                     ratings += [(label, "pick" if takes and kind == "right" else kind) for label, kind in rated]
                 goods = {good for good, _ in signs(clause)}
@@ -291,21 +311,6 @@ class Options(Vocabulary):
 # --- steps ----------------------------------------------------------------------------------------
 
 
-def called_right(part: ReplyPart) -> Found | None:
-    """A last or first sentence that calls the option right and says no more ("A is correct.")."""
-    vocabulary = part.vocabulary
-    assert isinstance(vocabulary, Options)
-    for sentence in (part.sentences[-1], part.sentences[0]) if part.sentences else ():
-        is_aside = (
-            sentence.asks or not sentence.starts_line or any(clause.opener in ASIDES for clause in sentence.clauses)
-        )
-        value = None if is_aside else vocabulary.value(sentence)
-        good = vocabulary.rated_right(sentence, value) if value and value.label not in ("", UNDECIDED) else None
-        if value and good and (not sentence.goes_on(good.end) or _only_praises(sentence, good)):
-            return Found(value.label, sentence)
-    return None
-
-
 def option_text(part: ReplyPart) -> Found | None:
     """The text of one option and nothing else, as the prompt has it behind a letter."""
     said = normalise(part.reply.plain)
@@ -313,72 +318,45 @@ def option_text(part: ReplyPart) -> Found | None:
     return Found(letters[0], None) if len(letters) == 1 and letters[0] in part.vocabulary.labels else None
 
 
-def _only_praises(sentence: ParsedSentence, good: Token) -> bool:
-    """Return whether nothing but that the option is right, or better, and a reason follows."""
-    behind = itertools.takewhile(lambda token: token.kind != "because", sentence.behind(good.end))
-    end = good.end
-    for token in behind:
-        if token.kind not in ("comma", "good", "better") or _WORD.search(sentence.text, end, token.start):
-            return False
-        end = token.end
-    return not _WORD.search(sentence.text, end, end + 1)
-
-
-def _outside_tables(part: ReplyPart) -> Found | None:
-    # a table with a column for each option is not read
-    if any(
-        "¦" in sentence.text or any(token.kind == "declare" for token in sentence.tokens) for sentence in part.sentences
-    ):
-        return None
-    found = checklist(part)
-    return found if found and found.label != UNDECIDED else None
-
-
-def _unless_listed(step: Step) -> Step:
-    """Return a step that is not taken if lines begin with different letters, which discuss or repeat the options.
-
-    Beside a letter alone on its line, only others that are alone or titles do.
-    """
-
-    @wraps(step)
-    def unless_listed(part: ReplyPart) -> Found | None:
-        heads = set[str]()
-        for sentence in part.sentences:
-            has_title = step is not bare_line or part.vocabulary.whole_value(sentence) is not None
-            for token in sentence.tokens:
-                begins = sentence.starts_line and not sentence.goes_on(0, token.start)
-                begins = begins and (has_title or sentence.next(token.end) == "stop")
-                if token.kind == "label" and (
-                    begins or sentence.next(token.end) in ("stop", "good", "bad", "yes", "no")
-                ):
-                    heads.add(token.label)
-        return None if len(heads) > 1 else step(part)
-
-    return unless_listed
-
-
-def _option_steps() -> Iterator[Step]:
-    for step in STEPS:
-        if step is checklist:
-            continue
-        if step is statement:  # a list is none beside a marker
-            yield wraps(checklist)(_outside_tables)
-            yield statement
-        elif step in (bare_line, last_clause, last_word, first_word):
-            yield _unless_listed(step)
-        else:
-            yield step
-        if step is weak_marker:
-            yield called_right
-            yield option_text
-
-
-OPTION_STEPS = tuple(_option_steps())
+_PLACED = STEPS.index(bare_line)
+OPTION_STEPS = (*STEPS[:_PLACED], option_text, *STEPS[_PLACED:])
 """How an option is looked for, in order."""
 
 
-def _is_marker(token: Token) -> bool:
-    return token.kind == "declare" and not token.label
+def _repeating_part(sentence: ParsedSentence, label: Token) -> tuple[int, int] | None:
+    """Return the part of a sentence that says nothing of an option but that it is, or is not, as was said of another.
+
+    Such as the last one of "A isn't wrong, B is" or "the error is in A, not in B"; None if the part says more.
+    """
+    ends = [token for token in sentence.tokens if token.kind in _PART_ENDS]
+    start = max((token.end for token in ends if token.end <= label.start), default=0)
+    end = min((token.start for token in ends if token.start >= label.end), default=len(sentence.text))
+    position, repeats = start, False
+    for token in itertools.takewhile(lambda token: token.start < end, sentence.behind(start)):
+        if _WORD.search(sentence.text, position, token.start) or token.kind not in {*FILLERS, *_REPEATS, "label"}:
+            return None
+        position = token.end
+        is_verb = token.kind in _REPEATS or sentence.text[token.start : token.end] in _LETTERS["repeats"]
+        repeats = repeats or token.kind in _NEGATORS or (is_verb and token.start > label.start)
+    return (start, end) if repeats and not _WORD.search(sentence.text, position, end) else None
+
+
+def _repeated(before: Sequence[Token], label: Token, negators: int) -> bool | None:
+    """Return whether a part that says again what is said of another option calls its own right; None if it cannot.
+
+    Args:
+        before: The tokens before the part.
+        label: Its option.
+        negators: The number of negators in it.
+    """
+    other = next((at for at in range(len(before) - 1, -1, -1) if before[at].kind == "label"), None)
+    if other is None or before[other].label == label.label:
+        return None
+    begins = next((at + 1 for at in range(other, -1, -1) if before[at].kind in _PART_ENDS), 0)
+    said = {token.kind for token in before[begins:]}
+    if said.isdisjoint(("good", "better", "pick", "bad", "worse")):
+        return None
+    return said.isdisjoint(("bad", "worse")) == (negators % 2 == 0)
 
 
 def _joins(tokens: Iterable[Token]) -> bool:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from halu_tasks.scorers.reading.clauses import Clause
+from halu_tasks.scorers.reading.clauses import Clause, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.options import OPTION_STEPS, Options
 from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.sentence import ParsedSentence
-from halu_tasks.scorers.reading.steps import Question, inference, statement
+from halu_tasks.scorers.reading.steps import Found, Question, ReplyPart, inference, statement
 from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
 from halu_tasks.scorers.reading.vocabulary import Value, Vocabulary
 from halu_tasks.text.folding import fold
@@ -27,6 +27,9 @@ _QUALIFIES = (
 )
 _TAKES_BACK = ("turn", "except", "partly", "concede", "retract", "label", "either")
 _REASON = re.compile(r"\s*(?:[:(–—]|,? because\b)\s*\w")
+# of a part with these, or another answer, what it says is open
+_OPEN = ("partly", "except", "hedge", "modal", "cannot", "decline", "either")
+_WORD = re.compile(r"\w+")
 _PLACE = re.compile(r"\bzq(\d+)z\b")
 # words before a colon in a prompt, where the answer is to stand: at its end, before a gap, or in quotation marks
 _WORDS = r"([^\W\d_][^\n:：.?!¿¡;*{}<>\[\]\"“”„«»「」`]{1,58}?)[\s*]*[:：]"
@@ -78,9 +81,9 @@ class OwnLabels(Types):
         """Whether a reply may name labels: the task's own."""
         return True
 
-    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
-        value = super().value(sentence, start)
+        value = super()._begun(sentence, start)
         if value is None or value.label not in self.labels:
             return value
         before = takewhile(
@@ -142,6 +145,38 @@ class YesNo(Vocabulary):
         return super().begins(sentence, value) and not sentence.asks
 
 
+def words_of_question(part: ReplyPart) -> Found | None:
+    """A yes or no that is said in the words of the prompt's question, in their order."""
+    vocabulary = part.vocabulary
+    asked = [vocabulary.parse(sentence.text) for sentence in sentences(part.reply.prompt) if sentence.text[-1] == "?"]
+    questions = [
+        words for sentence in asked for words, negators in _said([*sentence.clauses]) if words and not negators
+    ]
+    found: dict[str, ParsedSentence] = {}
+    for sentence in part.sentences if questions else ():
+        for words, negators in _said(stated(sentence.clauses)):
+            if len(words) > 1 and any(_has_most(question, words) for question in questions):
+                found.setdefault(vocabulary.yes_or_other(negators % 2 == 1), sentence)
+    return Found(*found.popitem()) if len(found) == 1 else None
+
+
+def _has_most(question: list[str], words: list[str]) -> bool:
+    rest = iter(question)  # "Is A larger than B?" is not answered by "B is larger than A."
+    return 2 * len(words) >= len(question) and all(word in rest for word in words)
+
+
+def _said(found: Iterable[Clause]) -> Iterator[tuple[list[str], int]]:
+    """Yield the words and the number of negators in the parts of clauses between commas, if they are not in doubt."""
+    for clause in found:
+        start = clause.start
+        for end in (*(token.start for token in clause.tokens if token.kind == "comma"), clause.end):
+            tokens = [token for token in clause.tokens if start <= token.start < end]
+            said = words_between(clause._replace(tokens=tokens), start, end)
+            if not any(token.kind in _OPEN for token in tokens):
+                yield _WORD.findall(said), sum(token.kind in ("no", "negate") for token in tokens)
+            start = end
+
+
 LABEL_STEPS = tuple(step for step in TYPE_STEPS if step not in (statement, inference))
 """How one of a task's own labels is looked for: only a declared one is read."""
 
@@ -157,7 +192,7 @@ def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Questio
     """
     yes_no = {fold(label): label for label in labels}
     if yes_no.keys() == {"yes", "no"}:
-        return Question(YesNo(yes_no["yes"], yes_no["no"], prompts), LABEL_STEPS)
+        return Question(YesNo(yes_no["yes"], yes_no["no"], prompts), (*LABEL_STEPS, words_of_question))
     if "".join(labels) in _LETTERS and len(labels[0]) == 1:
         return Question(Options(("judgment", "options"), labels, yes=""), OPTION_STEPS)
     return LabelQuestion(labels, prompts)

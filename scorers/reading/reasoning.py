@@ -31,20 +31,25 @@ _ANSWER = re.compile(r"\s*<(answer|response|output|solution|conclusion)>(.*?)(?:
 
 # how far back on its line a quotation may begin, and its marks; JSON escapes those within
 _LONGEST_LINE = 2_000
+_WORD = re.compile(r"\S")
 _MARK = re.compile(r'(?<!\\)"')
 
 
-def strip_reasoning(reply: str) -> str | None:
+def strip_reasoning(reply: str, prompt: str = "") -> str | None:
     """Return the answer of a reply, without the reasoning before it and the markup around it.
 
     Reasoning is what stands between opening and closing markup, before closing markup whose opening is part of the
-    prompt, and before the beginning of the answer. Closing markup in quotation marks is quoted from another text. Time
-    is linear in the length of the reply.
+    prompt, and before the beginning of the answer. Markup in quotation marks is quoted from another text, and an end of
+    a turn that the prompt has is a part of that. Time is linear in the length of the reply.
+
+    Args:
+        reply: The reply.
+        prompt: What the model was asked.
 
     Returns:
         The answer; None if reasoning is never closed, since all that follows is reasoning.
     """
-    return _split(reply)[0]
+    return _split(reply, prompt)[0]
 
 
 def unopened_reasoning(reply: str) -> str:
@@ -54,7 +59,7 @@ def unopened_reasoning(reply: str) -> str:
 
 # several steps of reading one reply ask for it
 @lru_cache(maxsize=4)
-def _split(reply: str) -> tuple[str | None, str]:
+def _split(reply: str, prompt: str = "") -> tuple[str | None, str]:
     kept: list[str] = []
     unopened = ""
     start, thinking, separated = 0, False, False
@@ -62,7 +67,7 @@ def _split(reply: str) -> tuple[str | None, str]:
     for token in TOKEN.finditer(reply) if may_have else ():
         part = str(token.lastgroup).rstrip("0123456789")
         if part == "ends":
-            if thinking:
+            if thinking or _is_shown(token, prompt) or _is_quoted(_before(token, start, kept)):
                 continue
             kept.append(reply[start : token.start()])
             start = token.end()
@@ -75,7 +80,7 @@ def _split(reply: str) -> tuple[str | None, str]:
             thinking = separated = True
         else:
             if part == "closes" and not thinking:
-                if _is_quoted("".join(piece[-_LONGEST_LINE:] for piece in (*kept[-9:], reply[start : token.start()]))):
+                if _is_quoted(_before(token, start, kept)):
                     continue
                 unopened = "".join([*kept, reply[start : token.start()]])
             if part == "answers" or not thinking:
@@ -90,6 +95,17 @@ def _split(reply: str) -> tuple[str | None, str]:
     if opened.match(text) and (answer := max(answers.finditer(text), key=re.Match.start, default=None)):
         text = text[answer.end() :]
     return text, unopened
+
+
+def _before(token: re.Match[str], start: int, kept: list[str]) -> str:
+    """Return the end of what is kept before markup, of which `start` begins the last part."""
+    last = token.string[max(start, token.start() - _LONGEST_LINE) : token.start()]
+    return "".join(piece[-_LONGEST_LINE:] for piece in (*kept[-9:], last))
+
+
+def _is_shown(token: re.Match[str], prompt: str) -> bool:
+    """Return whether the prompt has the markup, and the reply goes on behind it."""
+    return token[0] in prompt and bool(_WORD.search(token.string, token.end()))
 
 
 def _is_quoted(before: str) -> bool:

@@ -18,6 +18,8 @@ from halu_tasks.scorers.reading.reasoning import HINT, REACT, TOKEN, strip_reaso
 _HEAD, _TAIL = 5_000, 20_000
 _MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
 _BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
+# a letter in a formula is no option
+_FORMULA = re.compile(r"\\[A-Za-z]{2,20}(?:\{(?:[^{}]|\{[^{}]{0,100}\}){0,200}\})+")
 _ANSWER_TAG = re.compile(r"<(/?)(?:final[_ ]?)?(?:answer|verdict|label|judge?ment|choice|result)>", re.IGNORECASE)
 # it begins with a set of characters, which are looked for faster than what may precede them
 _TAG = re.compile(
@@ -47,6 +49,8 @@ _UNTICKED = re.compile(r"(?m)^[ \t*-]*\[ ?\].*$|\[ ?\][^\[\n]*")
 _LIST_MARK = re.compile(rf"[>\s]*(?:{BULLET}|{NUMBER})|\s*>+\s+")
 # several words of the judged text, within a sentence, say nothing of it
 _QUOTATION = re.compile(r"(?<=\w )[\"“](?=(?:[^\s\"”]+ ){3})[^\"”\n]{1,500}[\"”](?=,? \w)")
+QUOTED = " ⋯ "
+"""What stands in the place of a quotation in a plain sentence."""
 _GLUED = re.compile(r"。(?=[^\s\"'”’」』）》)\]])|[!?;](?=[\u3400-\u9fff])")
 _END = re.compile(r" (?<=[.!?;。] )(?<!^[A-Z]\. )")
 # the message of a server is short, and nothing else is said
@@ -130,7 +134,7 @@ class ReplyText(str):
     @cached_property
     def _split(self) -> str | None:
         may_reason = HINT.search(self.lower()) or TOKEN.match(self) or REACT[0].match(self)  # most have none
-        return strip_reasoning(self) if may_reason else str(self)
+        return strip_reasoning(self, self.prompt) if may_reason else str(self)
 
     @cached_property
     def missing(self) -> Answer[Any] | None:
@@ -199,8 +203,8 @@ def _without_prompt(text: str, prompt: str) -> str:
         above, below = any(repeated[max(number - 1, 0) : number]), any(repeated[number + 1 : number + 2])
         is_cue, is_last = plain[number].endswith((":", "：")), number + 1 == len(lines)
         is_alone = not (above or below or (len(plain[number]) >= _PARAGRAPH and plain[number] in prompt))
-        # a cue is an echo at the end; before words of the reply's own, it is where that answers
-        is_echo = is_last or below if is_cue else not is_alone
+        # before words of the reply's own, a cue is where that answers; behind them at the end, where it did not
+        is_echo = below or (is_last and (above or number == 0)) if is_cue else not is_alone
         if not (repeated[number] and is_echo):
             kept.append(line)
     return "\n".join(kept)
@@ -295,7 +299,8 @@ def sentences(text: str) -> list[Sentence]:
         text = TICKED.sub("✔ ", _UNTICKED.sub("", text))
     if any(mark in text for mark in "<>/\\="):
         text = _RATED.sub(r"\1 \2 \3", text)
-        text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", _BOX.sub(" ", ends(text)))
+        text = _FORMULA.sub(" ", _BOX.sub(" ", ends(text)))
+        text = _ANSWER_TAG.sub(lambda tag: "\n" if tag[1] else "\nverdict: ", text)
         text = _TAG.sub(" ", text)
     else:
         text = ends(text)
@@ -304,7 +309,7 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     quotes = '"' in text or "“" in text
     for raw in text.split("\n"):
-        line = (_QUOTATION.sub(" … ", raw) if quotes else raw).translate(_PLAIN)
+        line = (_QUOTATION.sub(QUOTED, raw) if quotes else raw).translate(_PLAIN)
         if not line.strip():
             continue
         mark = _LIST_MARK.match(line)

@@ -76,11 +76,9 @@ class ParsedSentence:
         """Whether the sentence is a question."""
         return self.text.endswith("?")
 
-    def behind_retraction(self, token: Token) -> ParsedSentence:
-        """Return the sentence as one that begins a line, without what stands before the words of a retraction."""
-        if not token.label:
-            return ParsedSentence(self.text, self._scan, is_item=self.is_item, line=self.line)
-        return ParsedSentence(self.text[token.end :], self._scan, is_item=self.is_item, line=self.line)
+    def part(self, start: int, end: int | None = None) -> ParsedSentence:
+        """Return a part of the sentence as one that begins a line."""
+        return ParsedSentence(self.text[start:end], self._scan, is_item=self.is_item, line=self.line)
 
     def behind(self, place: int) -> Iterator[Token]:
         """Yield the tokens from a place on."""

@@ -18,14 +18,12 @@ from halu_tasks.scorers.reading.clauses import ASIDES, clauses, declines, signs
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, Token, lexicon
 from halu_tasks.scorers.reading.reply import ReplyText, sentences
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
-from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Value, Vocabulary
+from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Vocabulary
 from halu_tasks.text.folding import fold
 
 _BETWEEN = {*FILLERS, "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no"}
-_VALUES = ("yes", "no", "good", "bad", "label")
 _FAMILY = {"yes": "answer", "no": "answer", "good": "judgment", "bad": "judgment", "label": "label"}
-_BESIDE = (",", ";", "¦", "/", "→")
-_LISTED = {*FILLERS, "label", "either", "both"}
+_LISTED = {*FILLERS, "yes", "no", "good", "bad", "label", "either", "both"}
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _TITLE = re.compile(r"\s?[:=]")
 # "whereas B is not, the final verdict is: A"
@@ -67,6 +65,23 @@ class ReplyPart:
     def markers(self) -> list[tuple[int, Token]]:
         """The markers of a verdict, the last one first, each with the index of its sentence."""
         return [*islice(_markers(self.sentences), _MOST_MARKERS)]
+
+    @cached_property
+    def heads(self) -> dict[str, bool]:
+        """The labels that lines begin with, or marks follow, each with whether it is a title or alone on its line."""
+        heads: dict[str, bool] = {}
+        for sentence in self.sentences if self.vocabulary.names_labels else ():
+            for token in (token for token in sentence.tokens if token.kind == "label"):
+                is_title = _is_title(sentence, token)
+                if is_title or (sentence.starts_line and not sentence.goes_on(0, token.start)):
+                    stands_out = is_title or self.vocabulary.whole_value(sentence) is not None
+                    heads[token.label] = heads.get(token.label, False) or stands_out
+        return heads
+
+    @property
+    def goes_through(self) -> bool:
+        """Whether the reply repeats or discusses labels one by one, so that none is the answer by its place."""
+        return len(self.heads) > 1
 
     @cached_property
     def concluded(self) -> tuple[int, str]:
@@ -121,18 +136,35 @@ class Question:
     def _read(self, found: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         vocabulary = self.vocabulary
-        taken_back = [
-            (at, token) for at, sentence in enumerate(found) if at and (token := vocabulary.retraction(sentence))
-        ]
-        for at, token in reversed(taken_back[-_MOST_RETRACTIONS:]):
-            begins = found[at].behind_retraction(token)
-            answer = self._first(ReplyPart(vocabulary, [begins, *found[at + 1 :]], reply))
-            if answer.value:
+        for at, behind, denied in [*islice(self._taken_back(found), _MOST_RETRACTIONS)]:
+            answer = self._first(ReplyPart(vocabulary, [behind, *found[at + 1 :]], reply))
+            # a "no" also answers, confirms or goes on; it takes back another label that was declared
+            if answer.value and (denied is None or self._declares_other(answer, [*found[:at], denied], reply)):
                 return answer
         answer = self._first(ReplyPart(vocabulary, found, reply, objects))
         # a longer reply that infers a label may also say what cannot be known
         where = found if answer.value is None else [found[0], found[-1]] if answer.inferred and found else []
         return Answer(None, "declines", ABSTAINED) if _declined(where) else answer
+
+    def _taken_back(self, found: list[ParsedSentence]) -> Iterator[tuple[int, ParsedSentence, ParsedSentence | None]]:
+        """Yield the sentences that take something back, the last one first.
+
+        Yields:
+            The index of the sentence; what it says behind the words that take something back; if they only deny, also
+            what it says before them.
+        """
+        for at in range(len(found) - 1, -1, -1):
+            sentence = found[at]
+            if at and (token := self.vocabulary.retraction(sentence)):
+                yield at, sentence.part(token.end if token.label else 0), None
+                continue
+            start, end = (0, 0) if sentence.is_item else self.vocabulary.denial(sentence)
+            if end and (start or (at and not found[at - 1].asks)):
+                yield at, sentence.part(end), sentence.part(0, start)
+
+    def _declares_other(self, answer: Answer[str], found: list[ParsedSentence], reply: ReplyText) -> bool:
+        before = self._first(ReplyPart(self.vocabulary, found, reply))
+        return bool(before.value) and not before.inferred and before.value != answer.value
 
     def _first(self, part: ReplyPart) -> Answer[str]:
         for step in self.steps:
@@ -159,6 +191,8 @@ def field(part: ReplyPart) -> Found | None:
 
 def checklist(part: ReplyPart) -> Found | None:
     """A list that says yes or no to each of several labels, and yes to one."""
+    if any(token.kind == "declare" for sentence in part.sentences for token in sentence.tokens):
+        return None  # a list is none beside a marker
     return affirmed(part.vocabulary, part.sentences)
 
 
@@ -231,6 +265,8 @@ def bare_line(part: ReplyPart) -> Found | None:
         value = part.vocabulary.whole_value(sentence)
         if sentence is last and value and value.kind in ("yes", "no") and _answers_another(part):
             continue
+        if value and value.kind == "label" and sum(part.heads.values()) > 1:
+            return None
         if value and (len(part.sentences) == 1 or (value.kind != "surely" and not sentence.asks)):
             return Found(value.label, sentence)
     return None
@@ -238,16 +274,12 @@ def bare_line(part: ReplyPart) -> Found | None:
 
 def last_clause(part: ReplyPart) -> Found | None:
     """A last line that ends in the label ("…, hence True")."""
-    if not part.sentences or (last := part.sentences[-1]).asks:
+    if part.goes_through or not part.sentences or (last := part.sentences[-1]).asks:
         return None
     begun = part.vocabulary.value(last)
-    if begun and begun.label != UNDECIDED:
-        only = _only_value(part.vocabulary, last, begun)
-        if only and only.label == UNDECIDED:
-            return Found(UNDECIDED, last)  # "Yes, No"
-    elif begun and begun.kind == "label":
-        says_more = any(token.kind not in _LISTED for token in last.tokens)
-        return None if says_more else Found(UNDECIDED, last)  # "A = B"
+    lists_some = begun and begun.kind == "several" and begun.label == UNDECIDED
+    if lists_some and all(token.kind in _LISTED for token in last.tokens):
+        return Found(UNDECIDED, last)  # "Yes, No"
     values = (part.vocabulary.whole_value(last, start) for start in _parts(last))
     value = next(filter(None, values), None)
     return Found(value.label, last) if value else None
@@ -255,7 +287,7 @@ def last_clause(part: ReplyPart) -> Found | None:
 
 def last_word(part: ReplyPart) -> Found | None:
     """A yes or a no that is the last word ("After a check of the date yes.")."""
-    last = part.sentences[-1] if part.sentences else None
+    last = part.sentences[-1] if part.sentences and not part.goes_through else None
     clause = last.clauses[-1] if last and not last.asks and last.clauses else None
     if last is None or clause is None or not clause.tokens or clause.opener in ASIDES:
         return None
@@ -270,7 +302,7 @@ def last_word(part: ReplyPart) -> Found | None:
 
 def first_word(part: ReplyPart) -> Found | None:
     """A first line that begins with the label ("No, the year differs.")."""
-    if not part.sentences:
+    if part.goes_through or not part.sentences:
         return None
     first = part.sentences[0]
     value = part.vocabulary.value(first)
@@ -293,7 +325,7 @@ def inference(part: ReplyPart) -> Found | None:
 
 
 STEPS: tuple[Step, ...] = (
-    *(field, checklist, marker, statement, conclusion, topic, weak_marker),
+    *(field, marker, checklist, statement, conclusion, topic, weak_marker),
     *(bare_line, last_clause, last_word, first_word, inference),
 )
 """How a label is looked for, in order."""
@@ -331,9 +363,7 @@ def affirmed(vocabulary: Vocabulary, found: Sequence[ParsedSentence]) -> Found |
         elif token.kind not in _BETWEEN:
             label = ""
     affirmed = [Found(label, sentence) for label, (holds, sentence) in marked.items() if holds]
-    if len(marked) < 2 or not affirmed:
-        return None
-    return affirmed[0] if len(affirmed) == 1 else Found(UNDECIDED, None)
+    return affirmed[0] if len(marked) > 1 == len(affirmed) else None
 
 
 def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
@@ -359,8 +389,7 @@ def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
         elif label:
             others.append(label)
     each = affirmed(vocabulary, reads)
-    listed = each.label if each and each.label != UNDECIDED else None
-    return listed or named or (others[0] if len(item) == len(others) == 1 else None)
+    return (each and each.label) or named or (others[0] if len(item) == len(others) == 1 else None)
 
 
 def _names_fault(vocabulary: Vocabulary, name: str) -> bool:
@@ -380,25 +409,6 @@ def _of_topic(vocabulary: Vocabulary, sentence: ParsedSentence, colon: int) -> s
     return vocabulary.of_good((True in said) == (value.kind in ("yes", "good")))
 
 
-def _only_value(vocabulary: Vocabulary, sentence: ParsedSentence, value: Value | None) -> Value | None:
-    """Return a value; one that is undecided if another one stands beside it ("True, False")."""
-    if value is None or value.label in NO_VALUE:
-        return value
-    end = value.end
-    for token in sentence.behind(value.end):
-        text = sentence.text[token.start : token.end]
-        if re.search(r"\w", sentence.text[end : token.start]):
-            break
-        if token.kind in _VALUES and token.label != "after" and text[0].isalnum():
-            other = vocabulary.value(sentence, token.start)
-            differs = other and other.label not in (*NO_VALUE, value.label)
-            return value._replace(label=UNDECIDED) if differs else value
-        if text not in _BESIDE and token.kind != "either":
-            break
-        end = token.end
-    return value
-
-
 def _answers_another(part: ReplyPart) -> bool:
     """Return whether the last sentence answers a question of the reply's own that judges nothing."""
     asked = part.sentences[-2] if len(part.sentences) > 1 and part.sentences[-2].asks else None
@@ -411,10 +421,10 @@ def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
         if at + 1 == len(part.sentences):
             return None
         sentence, start = part.sentences[at + 1], 0
-    if value := _only_value(part.vocabulary, sentence, part.vocabulary.value(sentence, start)):
+    if value := part.vocabulary.value(sentence, start):
         index = at + (sentence is not part.sentences[at])
         below = part.sentences[index + 1] if index + 1 < len(part.sentences) else None
-        is_own = below is not None and not any(token.kind == "declare" for token in below.tokens)
+        is_own = below is not None and not below.asks and not any(token.kind == "declare" for token in below.tokens)
         other = part.vocabulary.whole_value(below) if below and is_own and not sentence.goes_on(value.end) else None
         if other and _FAMILY.get(other.kind) == _FAMILY.get(value.kind) and other.label != value.label:
             return Found(UNDECIDED, sentence)  # two verdicts on two lines
@@ -472,6 +482,17 @@ def _markers(found: Sequence[ParsedSentence]) -> Iterator[tuple[int, Token]]:
                 yield index, token
 
 
+def _is_title(sentence: ParsedSentence, label: Token) -> bool:
+    """Return whether a mark follows a label ("A: …"), or what rates it and no more ("A ✔")."""
+    follows = next(sentence.behind(label.end), None)
+    if follows is None or follows.start > label.end + 2 or sentence.text[follows.start] in "();":
+        return False
+    if follows.kind not in ("good", "bad", "yes", "no"):
+        return follows.kind == "stop"
+    is_sign = not sentence.text[follows.start].isalnum()
+    return follows.label != "after" and (is_sign or not sentence.goes_on(follows.end))
+
+
 def _is_supposed(sentence: ParsedSentence, marker: Token) -> bool:
     """Return whether what follows a marker is conceded, supposed, asked or denied."""
     if marker is sentence.tokens[0] and "suppose" not in {token.kind for token in sentence.tokens}:
@@ -493,9 +514,10 @@ def _is_supposed(sentence: ParsedSentence, marker: Token) -> bool:
 
 
 def _parts(sentence: ParsedSentence) -> list[int]:
-    """Return where the clauses of a sentence begin and its commas end, the last one first, without its asides."""
-    asides = [clause for clause in sentence.clauses if clause.opener in ASIDES]
-    starts = [clause.start for clause in sentence.clauses if clause.opener not in ASIDES and clause.start]
+    """Return where clauses of a sentence begin and its commas end, the last one first, without asides and reasons."""
+    asides = [clause for clause in sentence.clauses if clause.opener in ASIDES or clause.has("ask")]
+    others = (clause for clause in sentence.clauses if clause.opener != "because" and clause not in asides)
+    starts = [clause.start for clause in others if clause.start]
     commas = [token.end for token in sentence.tokens if token.kind == "comma"]
     starts += [end for end in commas if not any(clause.start <= end <= clause.end for clause in asides)]
     return sorted(starts, reverse=True)

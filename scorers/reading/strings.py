@@ -39,7 +39,7 @@ from halu_tasks.scorers.reading.lines import (
 )
 from halu_tasks.scorers.reading.passage import Passage
 from halu_tasks.scorers.reading.questions import NO, hallucinates
-from halu_tasks.scorers.reading.reply import MARKUP, ReplyText
+from halu_tasks.scorers.reading.reply import MARKUP, QUOTED, ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.text.folding import SPACELESS, fold
 
@@ -78,6 +78,8 @@ _REMARK = re.compile(
     rf"|(?<=\S)[（【]|[,;]?\s+(?:{_any_of('be')}) (?:factually )?(?:{_any_of('wrong', 'changed')})",
     re.IGNORECASE,
 )
+# "Carbon dioxide (CO₂)"
+_ALIAS = re.compile(r"\w[*_]* [(\[]([^()\[\]\n]{1,80})[)\]][\s*_.,;]*\Z")
 _MOST_REMARKS = 12
 _OPEN = r"[\s:\"“„«「'*`_(]*\Z"
 _RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|{_any_of('not', 'to')}){_OPEN}", re.IGNORECASE)
@@ -327,11 +329,12 @@ def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[
 
 
 def _held(text: str, source: Passage) -> str:
-    """Return the longest beginning of a line before a remark that occurs in the text, without quotes around it."""
+    """Return the longest beginning of a line before a remark that occurs in the text, or a name in brackets."""
     for part in _before_remarks(text):
         if form := _as_it_is(part, source):
             return form
-    return ""
+    alias = _ALIAS.search(text)
+    return _as_it_is(alias[1], source) if alias else ""
 
 
 def _as_it_is(text: str, source: Passage) -> str:
@@ -482,6 +485,12 @@ def _named(text: str, expected: int) -> list[str]:
 # --- nothing ----------------------------------------------------------------------------------------------
 
 
+def _declined(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return no answer if a reply declines and quotes what it declines to judge, such as a title."""
+    rest = unquoted(reply.plain, QUOTED)
+    return Answer(None, "declines", ABSTAINED) if rest != reply.plain and _declines(rest) else None
+
+
 def _nothing(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
     """Return the empty list if a reply says that there is nothing, or no answer if it declines."""
     if _declines(reply.plain):
@@ -519,4 +528,4 @@ def _says_nothing(text: str, unit: Unit) -> bool:
 
 
 Step = Callable[[ReplyText, Passage, Unit, int], Strings | None]
-_STEPS: tuple[Step, ...] = (_listed, _copied, _data, _lines, _nothing)
+_STEPS: tuple[Step, ...] = (_listed, _copied, _data, _declined, _lines, _nothing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from halu_tasks.scorers.reading.clauses import Clause, stated
 from halu_tasks.scorers.reading.lexicon import Token
@@ -20,16 +19,6 @@ class Types(Vocabulary):
 
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         return Value("label", "" if negated else token.label, token.end)
-
-    def _unless_either(self, sentence: ParsedSentence, value: Value) -> Value:
-        behind = list(islice(sentence.behind(value.end), 3))
-        if behind and behind[0].kind in ("either", "comma") and behind[0].start <= value.end + 2:
-            others = {token.label for token in behind[1:] if token.kind == "label"} - {value.label}
-            return value._replace(label="") if others else value
-        before = [token for token in sentence.tokens if token.end < value.end][-2:]
-        if len(before) == 2 and before[1].kind in ("comma", "either") and before[0].kind == "label":
-            return value._replace(label="")
-        return value
 
     def other(self, label: str) -> str:
         """Return the last label: "no" and "0" are no type."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.reading.clauses import Clause, judge, signs, stated
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, Lexicon, Token, lexicon
-from halu_tasks.scorers.reading.reply import Sentence
+from halu_tasks.scorers.reading.reply import QUOTED, Sentence
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
 from halu_tasks.text.folding import fold
 
@@ -20,6 +20,11 @@ NO_VALUE = ("", UNDECIDED)
 """The labels of values that are none."""
 _ANSWERS = ("yes", "no", "good", "bad", "label")
 _ENDS = ("because", "bound", "turn", "comma", "stop")
+_BESIDE = (",", ";", "¦", "/", "→")
+# what ends a part of a sentence; behind dots or a dash, a part may take back what precedes it
+_CUT, _SETS_OFF = re.compile(r"\.{2,}|[,:;!。—–]|\Z"), tuple(".—–")
+_OF_DENIAL = {*FILLERS, "no", "negate", "good", "bad"}
+_MOST_CUTS, _LONGEST_DENIAL = 20, 40
 _WORD, _NO = re.compile(r"\w"), re.compile(r"\bno\b")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 # how JSON and Python write a yes and a no
@@ -118,6 +123,39 @@ class Vocabulary:
             return None
         return next((token for token in sentence.tokens if (token.kind, token.label) == ("retract", "back")), None)
 
+    def denial(self, sentence: ParsedSentence) -> tuple[int, int]:
+        """Return where words begin and end that take back what precedes them and say nothing else ("B… no, D").
+
+        They begin the sentence, or follow dots or a dash in it. If there are none, both places are 0.
+        """
+        start, may_deny, place = 0, True, (0, 0)
+        for cut in islice(_CUT.finditer(sentence.text), _MOST_CUTS):
+            is_title = cut[0] == ":" and not place[1]  # "Not factual: B"
+            if may_deny and not is_title and self._denies(sentence.text[start : cut.start()]):
+                place = place[0] if place[1] else start, cut.end()
+            elif place[1]:
+                break
+            else:
+                may_deny = cut[0][:1] in _SETS_OFF
+            start = cut.end()
+        return place
+
+    def _denies(self, text: str) -> bool:
+        """Return whether a text says no and nothing else, or calls a label wrong if words of judgment are none."""
+        if not 0 < len(text.strip()) <= _LONGEST_DENIAL or QUOTED.strip() in text:
+            return False
+        position, kinds = 0, list[str]()
+        for token in self.lexicon.scan(text):
+            if _WORD.search(text, position, token.start) or token.label == "count":
+                return False
+            position = token.end
+            kinds.append(token.kind)
+        of_denial = _OF_DENIAL if self.names_labels else _OF_DENIAL - {"good", "bad"}
+        if _WORD.search(text, position) or not {*kinds} <= of_denial:
+            return False
+        denies = sum(kind in ("no", "negate") for kind in kinds) % 2 == 1
+        return "retract" in kinds or (denies if "bad" not in kinds else not denies)
+
     def sign(self, sentence: ParsedSentence, token: Token) -> bool | None:
         """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
         if not sentence.text[token.start].isalnum() and token.kind in ("good", "bad"):
@@ -127,7 +165,34 @@ class Vocabulary:
         return None
 
     def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
-        """Return the label that a sentence begins with at `start`; None if it begins with something else."""
+        """Return what the slot at `start` of a sentence says: the label that it begins with, if that stands alone.
+
+        Every step asks here what a slot says. Beside another label, it is undecided ("True, False"); it has none if an
+        "or" joins them, or an "if" follows.
+
+        Returns:
+            The value; None if the sentence begins with something else there.
+        """
+        value = self._begun(sentence, start)
+        if value is None or value.label in NO_VALUE:
+            return value
+        end, label = value.end, UNDECIDED
+        for token in sentence.behind(value.end):
+            text = sentence.text[token.start : token.end]
+            if _WORD.search(sentence.text, end, token.start):
+                break
+            if token.kind in _ANSWERS and token.label != "after" and text[0].isalnum():
+                other = self._begun(sentence, token.start)
+                differs = other and other.label not in (*NO_VALUE, value.label)
+                return value._replace(kind="several", label=label) if differs else value
+            if token.kind == "either":
+                label = ""
+            elif text not in _BESIDE:
+                return value._replace(label="") if token.kind in ("suppose", "ask") else value
+            end = token.end
+        return value
+
+    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
         if sentence.says_nothing(start):
             return None
         negated = partly = False
@@ -146,9 +211,8 @@ class Vocabulary:
                 continue
             elif token.kind in ("no", "negate", "cannot"):
                 if token.kind == "no" and not negated and self.is_apart(sentence, token):
-                    answer = self._unless_either(sentence, Value("no", self.no(token), token.end))
-                    said = self.value(sentence, token.end) if answer.kind == "no" else None
-                    return said if said and said.kind in ("good", "bad") else answer
+                    said = self._begun(sentence, token.end)
+                    return said if said and said.kind in ("good", "bad") else Value("no", self.no(token), token.end)
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "partly":
                 partly = True
@@ -166,7 +230,7 @@ class Vocabulary:
                     return value._replace(label=UNDECIDED)
                 if value.label == UNDECIDED and sentence.goes_on(value.end):
                     return value._replace(label="")  # "partly true, but with an error"
-                return self._unless_either(sentence, value)
+                return value
             else:
                 return Value("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
         return fallback
@@ -211,14 +275,6 @@ class Vocabulary:
             return True
         follows = next(sentence.behind(token.end), None)
         return follows is not None and follows.start <= token.end + 1 and follows.kind in ("because", "bound")
-
-    def _unless_either(self, sentence: ParsedSentence, value: Value) -> Value:
-        """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
-        behind = [token for token in islice(sentence.behind(value.end), 3) if token.start <= value.end + 25]
-        follows = sentence.next(value.end) if behind else ""
-        others = [token for token in behind[1:] if token.kind in _ANSWERS]
-        open_ended = follows in ("suppose", "ask") or (follows == "either" and others)
-        return value._replace(label="") if open_ended else value
 
     def other(self, label: str) -> str:
         """Return the label of a text that does not have this one; empty if it is empty."""

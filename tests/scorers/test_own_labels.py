@@ -25,6 +25,28 @@ def test_a_declared_label_is_read_and_none_rather_than_the_opposite(case: str) -
         assert (answer.value, answer.inferred) == (label, False), reply
 
 
+@pytest.mark.parametrize(
+    ("question", "reply", "label"),
+    [
+        ("Is the summary consistent with the document?", "Going by the text, the summary is consistent.", "Yes"),
+        ("Is the summary consistent with the document?", "The summary isn't consistent with the document.", "No"),
+        ("Is the summary consistent with the document?", "The summary might be consistent with the document.", None),
+        ("Is the summary consistent with the document?", "If the summary is consistent, all is well.", None),
+        ("Is the summary consistent with the document?", "The document is a long one.", None),
+        ("Is Oslo larger than Bergen?", "Bergen is larger than Oslo.", None),
+        ("Ist die Aussage durch den Artikel belegt?", "Die Aussage ist durch den Artikel nicht belegt.", "No"),
+        ("¿La afirmación está respaldada por el texto?", "La afirmación está respaldada por el texto.", "Yes"),
+    ],
+)
+def test_a_statement_in_the_words_of_the_question_is_a_yes_or_a_no(
+    make: Any, question: str, reply: str, label: str | None
+) -> None:
+    task = make(labels="['Yes', 'No']")
+    item = Item("1", "1", "Yes", prompt=f"Answer with Yes or No.\n{question}\nAnswer:")
+    score = task.score("strict", item, Reply(reply))
+    assert (score.answer, score.outcome == "answered") == (label, label is not None)
+
+
 @pytest.fixture
 def make(tmp_path: Path) -> Any:
     """`make(more, labels)` is a task of a file, with a module beside it."""

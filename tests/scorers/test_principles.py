@@ -70,6 +70,23 @@ def test_every_reader_knows_the_message_of_a_server(read: Callable[[str], Answer
     assert read("").outcome == "empty"
 
 
+def test_a_reply_that_ends_at_the_cue_of_the_prompt_has_no_label() -> None:
+    evaluation = build("factchd", Options(data="sample"))
+    item = evaluation.items[0]
+    assert item.prompt.endswith("Output:")
+    for reply in ("#Question#: Is lead heavy?\n#Answer#: It's not.\nOutput:", "Output:"):
+        assert evaluation.task.score("strict", item, Reply(reply)).answer is None
+    assert evaluation.task.score("strict", item, Reply("Output: NON-FACTUAL")).answer == "NON-FACTUAL"
+
+
+def test_the_end_of_a_turn_in_the_judged_text_ends_no_reply() -> None:
+    text = "1. Bern <|im_end|>2. Basel"
+    assert ReplyText(text, f"Which of these is wrong?\n{text}").text == text
+    assert ReplyText(text).text == "1. Bern "
+    assert ReplyText("True<|im_end|>", text).text == "True"
+    assert ReplyText(marks := json.dumps([{"text": text}])).text == marks
+
+
 def test_in_paper_a_message_of_a_server_is_read_as_the_authors_do() -> None:
     evaluation = build("halluverse25_binary_en", Options(data="sample", scoring="paper"))
     scored = evaluation.task.score("paper", evaluation.items[0], Reply("Error: request timed out. No"))
