@@ -6,7 +6,6 @@ The environment may raise each of them: `HALU_TASKS_MAX_LINE=1000000000` is for 
 from __future__ import annotations
 
 import os
-from copy import copy
 from pathlib import Path
 from typing import IO
 from zipfile import ZipFile
@@ -15,6 +14,8 @@ from halu_tasks.core.errors import DataError, UsageError
 
 _STEP = 4096
 """How many bytes of an archive are unpacked at a time; zstd makes at most 128 MiB of these."""
+_RATIO = (128 << 20) // _STEP
+"""How many bytes zstd makes of one at most."""
 LIMITS = {
     "max_line": (1 << 26, "bytes in a line of a text file"),
     "max_text": (
@@ -88,13 +89,19 @@ def read_member(archive: ZipFile, name: str, place: object) -> bytes:
     Raises:
         LimitError: It is larger than `max_text`.
     """
-    left, parts, member = limit("max_text"), [], copy(archive.getinfo(name))
-    if member.file_size <= left:
+    left, parts, member = limit("max_text"), [], archive.getinfo(name)
+    stated = member.file_size
+    if stated <= left:
+        # what cannot become too large is unpacked at once
+        step = left + 1 if member.compress_size * _RATIO <= left else _STEP
         member.file_size = left + 2 * _STEP
-        with archive.open(member) as file:
-            while left >= 0 and (part := file.read(_STEP)):
-                parts.append(part)
-                left -= len(part)
+        try:
+            with archive.open(member) as file:
+                while left >= 0 and (part := file.read(step)):
+                    parts.append(part)
+                    left -= len(part)
+        finally:
+            member.file_size = stated
         if left >= 0:
             return b"".join(parts)
     raise exceeded("max_text", f"{place}: {name}")

@@ -60,6 +60,8 @@ _MAX_MARKED = 20_000
 # maximum length of an item's title in characters
 _TITLE = 140
 
+# once for all values
+_ENCODE = json.JSONEncoder(ensure_ascii=False).encode
 _TEXTS = (
     *("entry", "column", "task", *(each.name for each in fields(ScoredReply))),
     *("reply", "system", "prompt", "other_scoring", "other_answer", "other_outcome", "source"),
@@ -157,8 +159,8 @@ def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) 
 def _text(value: Any) -> str | None:
     if value is None:
         return None
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text.encode("utf-8", "replace").decode("utf-8")
+    text = value if isinstance(value, str) else _ENCODE(value)
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Json:

@@ -396,6 +396,7 @@ class Mean:
     published: Sequence[PublishedFigure] = field(default=(), metadata=APART)
     of: Group | None = field(default=None, metadata=APART)
     compared: Sequence[Metric] = field(default=(), metadata=APART)
+    _scores: dict[Entry, list[ScoredReply]] = field(default_factory=dict, init=False, metadata=APART)
 
     @property
     def floors(self) -> Sequence[Floor]:
@@ -430,7 +431,11 @@ class Mean:
     def scores(self, entry: Entry, other: Entry | None = None) -> list[ScoredReply]:
         """Join an entry's scores in all columns, only of the items that another entry has if that is named."""
         assert self.of is not None
-        return self.of.scores({column.task: column.scores(entry, other) for column in self.columns})
+        if other is not None and self.differ_in_items(entry, other):
+            return self.of.scores({column.task: column.scores(entry, other) for column in self.columns})
+        if entry not in self._scores:
+            self._scores[entry] = self.of.scores({column.task: column.scores(entry) for column in self.columns})
+        return self._scores[entry]
 
     def differ_in_items(self, one: Entry, other: Entry) -> bool:
         """Return whether two entries answered different items of a task."""

@@ -48,6 +48,8 @@ def _pictures(match: re.Match[str]) -> str:
 
 
 def _limit_marks(text: str) -> str:
+    if text.isascii():
+        return text
     kept, marks = [], 0
     for char in text:
         marks = marks + 1 if unicodedata.combining(char) else 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +27,19 @@ FILES = (PAGE, TEXT, FIGURES, TABLE)
 """The files of a report."""
 
 
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Do not look for garbage: nearly all that a report reads is kept, and searching it takes a sixth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collection()
 def write_report(
     paths: Sequence[str],
     folder: Path,

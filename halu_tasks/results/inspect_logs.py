@@ -224,7 +224,7 @@ def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> It
         stop = next((choice.get("stop_reason") for choice in sample["output"].get("choices") or ()), None)
         # a log that was made before scored replies had it
         records = {
-            one.reply.scoring: one._replace(reply=replace(one.reply, stop=one.reply.stop or stop))
+            one.reply.scoring: one._replace(reply=replace(one.reply, stop=stop)) if stop and not one.reply.stop else one
             for one in logged
             if one
         }
@@ -309,7 +309,8 @@ def _sample(content: bytes) -> dict[str, Any]:
 
 def _failed(sample: Mapping[str, Any], mode: str, *, has_judge: bool) -> tuple[RunReply, LoggedReply]:
     """Score a sample that ended in an error as a request that failed."""
-    item, metadata = _item(sample), SampleMetadata.model_validate(sample["metadata"])
+    metadata = SampleMetadata.model_validate(sample["metadata"])
+    item = _item(sample, metadata)
     error = sample["error"]
     message = str(error["message"] if isinstance(error, dict) else error)
     reply = Reply("", failure=redacted(" ".join(message.split())))
@@ -320,16 +321,17 @@ def _failed(sample: Mapping[str, Any], mode: str, *, has_judge: bool) -> tuple[R
 
 
 def _answered(sample: Mapping[str, Any], record: LoggedReply) -> RunReply:
-    item, choices = _item(sample), sample["output"].get("choices") or [{"message": {"content": ""}}]
+    item = _item(sample, record.sample or SampleMetadata.model_validate(sample["metadata"]))
+    choices = sample["output"].get("choices") or [{"message": {"content": ""}}]
     # what a server says of a request that it refuses is no reply
     text = "" if record.reply.outcome == REQUEST_FAILED else _text(choices[0]["message"], sample)
-    return RunReply(item, text, replace(record.reply, tags=item.tags))
+    reply = record.reply if record.reply.tags == item.tags else replace(record.reply, tags=item.tags)
+    return RunReply(item, text, reply)
 
 
-def _item(sample: Mapping[str, Any]) -> Item:
+def _item(sample: Mapping[str, Any], metadata: SampleMetadata) -> Item:
     given = sample["input"]
     turns = given if isinstance(given, list) else [{"role": "user", "content": given}]
-    metadata = SampleMetadata.model_validate(sample["metadata"])
     return metadata.item(sample["id"], sample["target"], ((turn["role"], _text(turn, sample)) for turn in turns))
 
 
