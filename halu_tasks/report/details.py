@@ -34,9 +34,7 @@ from halu_tasks.scorers.statistics.confidence import RiskCoverage, confidence_me
 from halu_tasks.text.spans import Span, Text
 
 OTHER_MODE = {"strict": "paper", "paper": "strict"}
-JUDGED_ONCE = (
-    "The judge's verdicts are not logged, so the other mode cannot be computed; score the replies in that mode."
-)
+JUDGED_ONCE = "The judge was asked in this mode; score the replies in the other one for its figures."
 NO_COMMON_METRIC = "The two modes have no metric in common."
 # maximum number of values of a tag for a breakdown; more would not be readable
 _VALUES = 24

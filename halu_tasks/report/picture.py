@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from halu_tasks.report.records import Column, Json, Mean, Place, Report
+from halu_tasks.report.records import Cell, Column, Json, Mean, Place, Report
 from halu_tasks.report.summary import best_floor, is_above, not_above_floor
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.metrics import Estimate
@@ -81,6 +81,7 @@ class Panel(NamedTuple):
         floor: The best figure of uninformed replies; None if there is none.
         published: The published figures by system, best first.
         people: Rows of people and models against what the other annotators say, with a `people_floor` of their own.
+        is_corrected: Whether the figures are those that labels correct, which is so if all rows have them.
     """
 
     place: Place
@@ -91,6 +92,7 @@ class Panel(NamedTuple):
     published: Sequence[tuple[str, float]]
     people: Sequence[Row]
     people_floor: float | None
+    is_corrected: bool = False
 
 
 @dataclass
@@ -130,12 +132,20 @@ def signs(benchmarks: Sequence[Benchmark]) -> dict[str, bool]:
     }
 
 
+def are_corrected(cells: Iterable[Cell]) -> bool:
+    """Return whether labels correct the figures of all cells."""
+    corrected = [cell.corrected is not None for cell in cells]
+    return bool(corrected) and all(corrected)
+
+
 def _panel(place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
     behind = {*not_above_floor(place)}
+    cells = {entry: place.cell(entry) for entry in entries}
+    is_corrected = are_corrected(cell for cell in cells.values() if cell and cell.figure)
     rows = []
-    for entry in entries:
-        cell = place.cell(entry)
-        figure = cell.figure if cell and cell.figure and isfinite(cell.figure.value) else None
+    for entry, cell in cells.items():
+        figure = (cell.corrected if is_corrected else cell.figure) if cell else None
+        figure = figure if figure and isfinite(figure.value) else None
         leads = cell is not None and cell.rank == (1, 1)
         limit = place.limit_of(entry)
         rows.append(Row(entry.label, figure, leads=leads, above_floor=entry not in behind, mark=limit))
@@ -145,7 +155,7 @@ def _panel(place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
     column = place if isinstance(place, Column) else None
     beside = beside_people(column, entries, column.metric) if column else []
     floor = people_floor(column, column.metric) if column and beside else None
-    return Panel(place, title, scale_of(place), rows, best_floor(place), _published(place), beside, floor)
+    return Panel(place, title, scale_of(place), rows, best_floor(place), _published(place), beside, floor, is_corrected)
 
 
 def _published(place: Place) -> list[tuple[str, float]]:

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from halu_tasks.report.records import Cell, Column, Mean, Place, ReplyWarning, Report, part_answered
+from halu_tasks.report.text import interval, number
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.answer import EMPTY, UNPARSED
 from halu_tasks.scorers.metrics import Estimate
@@ -129,6 +130,11 @@ def _of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
     floors = {task.title: floor for task in tasks if (floor := best_floor(task)) is not None}
     measured = [task for task in tasks if task.title in floors and entry in _figures(task)]
     if not measured:
+        (task, *others), cell = tasks, tasks[0].cell(entry)
+        if (figure := cell and (cell.corrected or cell.figure)) and not others:
+            corrected = ", corrected by labels" if cell and cell.corrected else ""
+            said = f"{task.metric} {number(figure.value)} {interval(figure.low, figure.high)}".rstrip()
+            return f"{label} has {said} on {task.title}{corrected}", True
         return f"{label} has results on {_all_of(tasks)}, without a floor to compare them with", True
     behind = [task for task in measured if entry in not_above_floor(task)]
     if not behind:
