@@ -79,7 +79,7 @@ _REMARK = re.compile(
     re.IGNORECASE,
 )
 # "Carbon dioxide (CO₂)"
-_ALIAS = re.compile(r"\w[*_]* [(\[]([^()\[\]\n]{1,80})[)\]][\s*_.,;]*\Z")
+_ALIAS = re.compile(r"[^,;:.()\[\]\n]{1,60} [(\[]([^()\[\]\n]{1,60})[)\]][\s*_.,;]*")
 _MOST_REMARKS = 12
 _OPEN = r"[\s:\"“„«「'*`_(]*\Z"
 _RIGHT_BEFORE = re.compile(rf"(?:{_INSTEAD}|{_ARROW}|{_any_of('not', 'to')}){_OPEN}", re.IGNORECASE)
@@ -325,16 +325,17 @@ def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[
         is_list = is_strong or is_short or (found == len(parts) and not source.resembles(text))
         if found > 1 and is_list and len(held[0]) >= len(whole):
             return [own or _wrong_part(part) for own, part in zip(held, parts, strict=True)]
+    if not whole and (alias := _ALIAS.fullmatch(text)):
+        whole = _as_it_is(alias[1], source)
     return [whole] if whole else _set_off(text, source, unit, is_item=is_item)
 
 
 def _held(text: str, source: Passage) -> str:
-    """Return the longest beginning of a line before a remark that occurs in the text, or a name in brackets."""
+    """Return the longest beginning of a line before a remark that occurs in the text, without quotes around it."""
     for part in _before_remarks(text):
         if form := _as_it_is(part, source):
             return form
-    alias = _ALIAS.search(text)
-    return _as_it_is(alias[1], source) if alias else ""
+    return ""
 
 
 def _as_it_is(text: str, source: Passage) -> str:
