@@ -18,9 +18,11 @@ def main(report: str, out: str) -> None:
     with sync_playwright() as started:
         path = os.environ.get("HALU_CHROMIUM", "/usr/bin/chromium")
         browser = started.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_context(viewport={"width": 1280, "height": 1300}).new_page()
+        page = browser.new_context(viewport={"width": 1180, "height": 1300}).new_page()
         page.goto(url)
-        page.locator("#leaderboard table").first.screenshot(path=folder / "two-models.png")
+        top, picture = (page.locator(part).bounding_box() for part in ("#answer", "#picture"))
+        area = {"x": 0, "y": top["y"] - 12, "width": 1180, "height": picture["y"] + picture["height"] - top["y"] + 24}
+        page.screenshot(path=folder / "two-models.png", clip=area)
         browser.close()
 
 
