@@ -325,7 +325,7 @@ def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[
         is_list = is_strong or is_short or (found == len(parts) and not source.resembles(text))
         if found > 1 and is_list and len(held[0]) >= len(whole):
             return [own or _wrong_part(part) for own, part in zip(held, parts, strict=True)]
-    if not whole and (alias := _ALIAS.fullmatch(text)):
+    if not whole and unit != "sentence" and (alias := _ALIAS.fullmatch(text)):
         whole = _as_it_is(alias[1], source)
     return [whole] if whole else _set_off(text, source, unit, is_item=is_item)
 
