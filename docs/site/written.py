@@ -35,7 +35,7 @@ def write_pages(folder: Path) -> None:
     file of the checkout to the repository; if no address of it is declared, only the text of the link is left.
     """
     docs = ROOT / "docs"
-    for name in ("pictures", "own_task"):
+    for name in ("pictures", "own_task", "stylesheets"):
         shutil.copytree(docs / name, folder / name, dirs_exist_ok=True)
     for script in docs.glob("*.py"):
         shutil.copy(script, folder / script.name)
