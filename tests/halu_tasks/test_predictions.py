@@ -108,9 +108,9 @@ def test_equal_replies_to_an_item_are_kept_if_they_only_have_a_claim(tmp_path: P
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
 def test_a_table_of_drawn_verdicts_has_one_prediction_for_each_reply(suffix: str, tmp_path: Path) -> None:
-    names = ("id", "reply", "claim", "shown", "weight")
+    names = ("id", "reply", "claim", "shown", "label", "by")
     replies = [("1", "A. B.", "A."), ("1", "A. B.", "B."), ("2", "C.", ""), ("2", "D.", "")]
-    rows = [(*reply, "?", "2") for reply in replies]
+    rows = [(*reply, "?", "", "") for reply in replies]
     path = tmp_path / f"drawn{suffix}"
     if suffix == ".csv":
         path.write_text(",".join(names) + "\n" + "".join(",".join(row) + "\n" for row in rows))

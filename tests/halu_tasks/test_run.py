@@ -338,7 +338,7 @@ def test_tasks_are_selected_by_name_group_and_tag() -> None:
     tasks, groups = registry()
     group = next(iter(groups.values()))
     unjudged, judged = tasks_selected(["halu_tasks"]), tasks_selected(["halu_tasks_judged"])
-    assert sorted(task.name for task in unjudged + judged) == sorted(tasks) and judged
+    assert sorted(task.name for task in unjudged + judged) == sorted({*tasks} - {"factscore"}) and judged
     first = group.members[0]
     assert [task.name for task in tasks_selected([first, group.name, f" {first}"])] == list(group.members)
     with pytest.raises(UsageError, match="unknown task"):

@@ -213,7 +213,8 @@ def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     judged = {name for name, task in TASKS.items() if task.judged}
     assert {"cfaith_gen", "fave", "halluqa", *GROUPS["truthfulqa_multi"].members} <= judged
     assert set(manager.task_index["halu_tasks"].tags) == set(TASKS) - judged
-    assert set(manager.task_index["halu_tasks_judged"].tags) == judged
+    # FActScore's needs passages, too, which no other task would use
+    assert set(manager.task_index["halu_tasks_judged"].tags) == judged - {"factscore"}
 
 
 # --- what the commands print ----------------------------------------------------------------------

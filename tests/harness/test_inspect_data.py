@@ -79,7 +79,7 @@ def test_the_example_of_a_scanner_as_a_scorer_is_a_task() -> None:
 
 def test_what_is_registered_is_a_task_of_its_file_which_names_its_paper() -> None:
     entries = yaml.safe_load((DOCS / "upstream" / "register.yaml").read_text("utf-8"))
-    assert len(entries) == 2
+    assert {"refact", "cfaith", "factchd", "factscore"} <= entries.keys()
     for entry in entries.values():
         (file,) = {task["task_path"] for task in entry["tasks"]}
         door = (DOCS.parent / file).read_text("utf-8")

@@ -92,6 +92,7 @@ def test_each_published_figure_has_a_file_for_inspect_and_for_lm_eval_unless_it_
         ("FactCHD, Table 5", "tuned", "factchd"),
         # replies and verdicts are released, and scored again (docs/reanalysis)
         ("HalluQA, README.md", "prompt", "halluqa"),
+        ("FActScore, Table 1", "prompt", "factscore"),
     }
     not_run = ("construction", "annotation", "submission", "submission_by_cor")
     every = {(f.source, f.method, f.task) for f in FIGURES if f.method not in not_run} - elsewhere
