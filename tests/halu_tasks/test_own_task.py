@@ -272,3 +272,11 @@ def test_exports_that_lack_what_a_task_needs_are_refused_in_one_line(
     done = here("new", "mine", "--rows", exported(tmp_path, case))
     assert done.returncode == 2 and case["said"] in done.stderr and len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "mine.yaml").exists()
+
+
+def test_the_page_on_questions_shows_its_task_file() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    page = (docs / "own-questions.md").read_text("utf-8")
+    _, _, shown = page.partition("```yaml\n")
+    file = (docs / "own_task" / "questions.yaml").read_text("utf-8")
+    assert shown.partition("```")[0] == file.partition("\n")[2]

@@ -38,6 +38,10 @@ TOWNS = ["Graz", "Lisbon", "Porto", "Turin", "Ghent", "Lyon", "Basel", "Oslo", "
 BIOGRAPHY = [f"Mara Tolnay founded the school of {town} in {year}." for year in (1904, 1931, 1960) for town in TOWNS]
 
 
+OF_QUESTIONS = ("CORRECT", "INCORRECT", "NOT_ATTEMPTED")
+"""The labels of the judge of docs/own-questions.md."""
+
+
 class Model:
     """The server's answers: as the prompts of builders, judges and methods ask, otherwise a verdict."""
 
@@ -51,6 +55,8 @@ class Model:
         asked = str(messages[-1]["content"])
         if "You check a fact that is stated in a biography" in asked:
             return json.dumps({"reason": "…", "verdict": ("supported", "not_supported")[len(asked) % 3 == 0]})
+        if "Is the reply CORRECT, INCORRECT or NOT_ATTEMPTED?" in asked:
+            return json.dumps({"reason": "…", "verdict": OF_QUESTIONS[len(asked) % 3]})
         if "biograph" in asked or "You make test material for detectors" in asked or "You review pairs of" in asked:
             return _halluverse(asked)
         if "conflict" in asked:
@@ -321,8 +327,8 @@ def _annotated(reader: Reader, command: str) -> None:
             table.writerows(row | {"label": "valid"} for row in rows)
 
 
-def _column(file: str, column: str) -> Callable[[Reader, str], None]:
-    """Write yes or no into a column of a file."""
+def _column(file: str, column: str, words: Sequence[str] = ("yes", "no")) -> Callable[[Reader, str], None]:
+    """Write words into a column of a file, in turn."""
 
     def fill(reader: Reader, command: str) -> None:
         with (reader.folder / file).open(encoding="utf-8-sig", newline="") as source:
@@ -331,7 +337,7 @@ def _column(file: str, column: str) -> Callable[[Reader, str], None]:
         with (reader.folder / file).open("w", encoding="utf-8", newline="") as target:
             writer = csv.DictWriter(target, rows[0])
             writer.writeheader()
-            writer.writerows(row | {column: ("yes", "no")[number % 2]} for number, row in enumerate(rows))
+            writer.writerows(row | {column: words[number % len(words)]} for number, row in enumerate(rows))
 
     return fill
 
@@ -393,6 +399,7 @@ BEFORE = (
     Step(None, r"short\.yaml", _prompts, "short.yaml"),
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
     Step("docs/own-task.md", r"plain\.jsonl", _own_task, "plain.jsonl"),
+    Step("docs/own-questions.md", r"questions\.yaml", _own_task, "questions.yaml"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
     Step(None, r"(?<![/\w])replies(\.jsonl|/| )", _replies),
     Step("docs/leaderboards.md", r"run models\.yaml", _served_models),
@@ -413,6 +420,7 @@ BEFORE = (
 
 AFTER = (
     Step(None, r"label verdicts .*-o labels\.csv", _column("labels.csv", "label")),
+    Step("docs/own-questions.md", r"label verdicts", _column("labels.csv", "label", OF_QUESTIONS)),
     Step(None, r"label items ", _annotated),
     Step("README.md", r"report results -o", _reports("report", QWEN, "openai/gpt-4o-mini")),
     Step(
