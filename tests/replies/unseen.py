@@ -1,7 +1,8 @@
 """How many replies are read as labelled that nobody saw who wrote the rules: `python tests/replies/unseen.py [FILE]`.
 
 Prints counts for each task and language, not the replies, so that rules can be measured on them more than once. Replies
-to published items are read if HALU_TASKS_DATA leads to copies of them.
+to published items are read if HALU_TASKS_DATA leads to copies of them. unseen_2.jsonl.xz has 206 replies of small
+models to this package's prompts, 189 that were written as large models answer, and 42 traps; its failures are known.
 """
 
 import json
@@ -47,7 +48,7 @@ def main(path: Path) -> None:
         right = agrees(row["label"], score.answer)
         wrong = not right and isinstance(score.answer, str) and row["label"] not in NO_LABEL
         sure = "" if "sure" not in row else "sure" if row["sure"] else "not sure"
-        for group in filter(None, ("all", sure, row["lang"], row["task"])):
+        for group in filter(None, ("all", sure, row.get("set"), row["lang"], row["task"])):
             counts.setdefault(group, Counter()).update(
                 n=1, right=right, wrong_label=wrong, inferred=score.outcome == "inferred"
             )
