@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from common import fenced
+from common import fenced, read_rows
 from docs_commands import ROOT, Command, as_run, shown_files
 from programs import LM_EVAL_OF_FEW
 from scripted_builders import HaluModel, document
@@ -279,7 +279,12 @@ def _replies(reader: Reader, command: str) -> None:
     """Replies to the items of the command's task, all right but every fourth; `items` takes the same options."""
     words = shlex.split(command.replace("\\\n", " "))
     task = next(
-        (word for word in words if re.fullmatch(r"(halu_tasks/)?(refact|cfaith)_\w+|factscore|my_\w+\.yaml", word)), ""
+        (
+            word
+            for word in words
+            if re.fullmatch(r"(halu_tasks/)?(refact|cfaith)_\w+|factscore|halluqa|my_\w+\.yaml", word)
+        ),
+        "",
     )
     options = [
         f"{word} {shlex.quote(words[place + 1])}"
@@ -292,6 +297,12 @@ def _replies(reader: Reader, command: str) -> None:
     reader.rows("replies.jsonl", rows)
     for part in (0, 1):
         reader.rows(f"replies/part-{part}.jsonl", rows[part::2])
+
+
+def _verdicts(reader: Reader, command: str) -> None:
+    """Verdicts on the replies of `_replies`, of which every fourth is wrong."""
+    replies = read_rows(reader.folder / "replies.jsonl")
+    reader.rows("verdicts.jsonl", ({"id": row["id"], "verdict": row["output"] == "?"} for row in replies))
 
 
 def _served_models(reader: Reader, command: str) -> None:
@@ -402,6 +413,7 @@ BEFORE = (
     Step("docs/own-questions.md", r"questions\.yaml", _own_task, "questions.yaml"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
     Step(None, r"(?<![/\w])replies(\.jsonl|/| )", _replies),
+    Step("docs/judges.md", r"--verdicts verdicts\.jsonl", _verdicts),
     Step("docs/leaderboards.md", r"run models\.yaml", _served_models),
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-oracle --output_path x", "x"),
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-baseline --output_path y", "y"),

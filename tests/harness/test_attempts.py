@@ -186,3 +186,21 @@ def test_a_report_says_where_two_models_attempt_differently(
     assert "bold attempts 1.00 of the items and shy 0.50" in text
     assert "acc_attempted is -0.50" in re.sub(r"\\", "", text.replace("−", "-"))
     assert "on the 60 items that both attempted +0.00" in text
+
+
+def test_a_table_with_labels_is_not_overwritten(task: Path, serve: Run, capsys: Capture, tmp_path: Path) -> None:
+    details = ["--details", "details.jsonl", "--model", "m"]
+    result = score(capsys, task, replies_of(tmp_path, "mixed", reply_to), *asking(serve(judge)), *details)
+    Path("m.json").write_text(json.dumps(result))
+    draw = ["label", "verdicts", "m.json", "--sample", "40", "-o", "labels.csv"]
+    assert main(draw) == main(draw) == 0  # nobody has labelled anything yet
+    rows = list(csv.DictReader(Path("labels.csv").read_text("utf-8-sig").splitlines(keepends=True)))
+    with Path("labels.csv").open("w") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"label": "CORRECT" if n < 3 else ""} for n, row in enumerate(rows))
+    before = Path("labels.csv").read_bytes()
+    capsys.readouterr()
+    assert main(draw) == 2
+    assert "labels.csv: 3 rows have labels, which would be lost; name another file" in capsys.readouterr().err
+    assert Path("labels.csv").read_bytes() == before
