@@ -410,7 +410,7 @@ BEFORE = (
     Step(None, r"short\.yaml", _prompts, "short.yaml"),
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
     Step("docs/own-task.md", r"plain\.jsonl", _own_task, "plain.jsonl"),
-    Step("docs/own-questions.md", r"questions\.yaml", _own_task, "questions.yaml"),
+    Step("docs/own-questions.md", r"questions\.yaml", _own_task, "questions.csv"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
     Step(None, r"(?<![/\w])replies(\.jsonl|/| )", _replies),
     Step("docs/judges.md", r"--verdicts verdicts\.jsonl", _verdicts),
