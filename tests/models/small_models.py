@@ -259,7 +259,8 @@ def rows_of(folder: Path, results: str) -> list[dict[str, Any]]:
         # lm-eval knows the name on the server alone
         row |= {"model": entry["model"].rpartition("/")[2], "method": entry["method"], "results": results}
         column = columns[row["column"]]  # its title says only what sets it apart from others of the report
-        marks = [mark for mark in column["marks"] if mark != "sample"]
+        # which data were asked about is no way of asking
+        marks = [mark for mark in column["marks"] if mark not in ("sample", "local", "extract")]
         row["way"] = "-".join([f"{column['fewshot']}shot"] * bool(column["fewshot"]) + marks)
     return rows
 
