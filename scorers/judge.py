@@ -129,6 +129,12 @@ class JudgeSpec:
             return beside
         return label if label in self.kinds else None
 
+    def in_words(self, kind: str) -> str:
+        """Return how a warning names a kind of verdicts."""
+        label = kind.removesuffix(_BESIDE)
+        beside = f", on replies of which another verdict is {' or '.join(self.positive)}" if kind != label else ""
+        return f"{label!r}{beside}"
+
     def is_said_by(self, columns: Collection[str]) -> bool:
         """Return whether a metric that reads these columns is what a judge says."""
         shares = ("good", "bad") if self.claims else ()

@@ -165,10 +165,11 @@ def _of_labels(
 
 
 def unlabelled_kinds(judged: JudgeSpec, scores: Sequence[ScoredReply]) -> dict[str, int]:
-    """Return the number of verdicts of each kind of which none has a label."""
+    """Return the number of verdicts of each kind of which none has a label; failed ones cannot have any."""
     of_kinds = {
         kind: [sum(score.facts.get(begin + kind, 0.0) for score in scores) for begin in (_SAID, _LABELLED)]
         for kind in judged.kinds
+        if kind != FAILED
     }
     return {kind: round(said) for kind, (said, labelled) in of_kinds.items() if said and not labelled}
 
@@ -372,16 +373,17 @@ def _errors(judged: JudgeSpec) -> tuple[Metric, Metric, Metric]:
             strata=strata,
         )
 
+    sensitivity, specificity, cohen = JUDGE_ERRORS
     return (
         error(
-            "judge_sensitivity",
+            sensitivity,
             "of what the reference calls a hallucination, the share that the judge calls one",
             share(lambda n, bad, says, both: (both, bad)),
         ),
         error(
-            "judge_specificity",
+            specificity,
             "of everything else, the share that the judge does not call a hallucination",
             share(lambda n, bad, says, both: (n - bad - says + both, n - bad)),
         ),
-        error("judge_kappa", "Cohen's kappa of the judge and the reference", kappa, -1.0),
+        error(cohen, "Cohen's kappa of the judge and the reference", kappa, -1.0),
     )

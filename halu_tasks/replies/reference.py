@@ -10,7 +10,8 @@ from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.tasks import Evaluation, Task
 
 _UNCORRECTED = (
-    "{headline} is what the judge says, not the truth; better labels of some replies correct it "
+    "{headline} is what the verdicts say, which is not the truth if a judge gave them; better labels of some replies "
+    "correct it "
     "(halu-tasks label verdicts, then --reference; docs/judges.md)"
 )
 _RAW = "differences are of {headline} as the judge says, and its error is not in them: no model is called better"
@@ -61,20 +62,22 @@ def unused_labels(task: Task, given: int, used: int) -> list[str]:
 def unfit_labels(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
     """Warn of labels of a run that are too few for its figures, or say nothing of a kind of verdicts."""
     assert task.judged
-    if number_used(scores) and task.judged.measurements:
-        named = {f"reference_{name}" for name in task.judged.measurements}
-        if not any(named & score.facts.keys() for score in scores):
-            labels = ", ".join(task.judged.read.labels)
-            return [f"{task.name}: some labels say yes or no, so shares of labels are not corrected; write {labels}"]
+    warnings: list[str] = []
+    named = {f"reference_{name}" for name in task.judged.measurements}
+    if named and number_used(scores) and not any(named & score.facts.keys() for score in scores):
+        labels = ", ".join(task.judged.read.labels)
+        warnings.append(f"some labels say yes or no, so shares of labels are not corrected; write {labels}")
     labelled = len({score.cluster for score in scores if score.facts.get(LABELS)})
     if labelled < FEWEST:
         few = f"labels of {labelled} replies are too few for an interval of the corrected rate, {FEWEST} are needed"
-        return [f"{task.name}: {few}"]
-    return [
-        f"{task.name}: no label is of the {said:,} verdicts {kind!r}, which count as the judge says, and whatever they "
-        "may be is in the interval; label some of them (halu-tasks label verdicts draws from all)"
-        for kind, said in unlabelled_kinds(task.judged, scores).items()
-    ]
+        warnings.append(few)
+    else:
+        warnings += [
+            f"none of the {said:,} verdicts {task.judged.in_words(kind)} has a label: they count as the judge says, "
+            "and the interval allows for whatever they may be; label some of them (halu-tasks label verdicts)"
+            for kind, said in unlabelled_kinds(task.judged, scores).items()
+        ]
+    return [f"{task.name}: {warning}" for warning in warnings]
 
 
 def uncorrected_note(task: Task, scores: Sequence[ScoredReply]) -> str | None:

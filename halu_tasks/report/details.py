@@ -70,7 +70,7 @@ SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), ("value", pa.floa
 class ReplyRecord(NamedTuple):
     """A reply to an item, with its scores in the column's mode and in the other one, and their headline figures.
 
-    `other` is None for a judged task, whose verdicts are not logged, and a figure if the metric does not define one.
+    `other` is None for a judged task, whose judge was asked in one mode, and a figure if the metric does not define it.
     """
 
     item: Item
@@ -195,23 +195,22 @@ def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> 
         if not 1 < len(counts) <= _VALUES:
             continue
         values = sorted(counts)
-
-        def figures(
-            metric: Metric | None, own: Columns, name: str = name, values: list[str] = values
-        ) -> list[Json | None]:
-            return [_figure(metric.only(name, value, value), own) if metric else None for value in values]
-
         for metric in (column.measure, *(metrics[share] for share in shares if share != column.headline)):
-            corrected = metrics.get(f"{metric.name}_ppi")
+            better = metrics.get(f"{metric.name}_ppi")
             yield {
                 "by": name,
                 "metric": metric.name,
                 "values": [{"value": value, "n": counts[value]} for value in values],
                 "cells": [
-                    {"entry": entry, "figures": figures(metric, own), "corrected": figures(corrected, own)}
+                    {"entry": entry, "figures": _by_value(metric, name, values, own)}
+                    | {"corrected": _by_value(better, name, values, own) if better else [None] * len(values)}
                     for entry, own in columns.items()
                 ],
             }
+
+
+def _by_value(metric: Metric, tag: str, values: Sequence[str], columns: Columns) -> list[Json | None]:
+    return [_figure(metric.only(tag, value, value), columns) for value in values]
 
 
 def _figure(metric: Metric, columns: Columns) -> Json | None:

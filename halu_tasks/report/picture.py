@@ -39,7 +39,7 @@ def scale_of(place: Place) -> Scale | None:
     if high is None:
         # without an upper limit, the highest figure stands for it
         cells = (place.cell(entry) for entry in place.entries)
-        ends = [_end(cell.figure) for cell in cells if cell and cell.figure]
+        ends = [_end(one) for cell in cells if cell for one in (cell.figure, cell.corrected) if one]
         high = max(filter(isfinite, ends), default=low)
     if place.higher_is_better is None or high <= low:
         return None
@@ -132,7 +132,7 @@ def signs(benchmarks: Sequence[Benchmark]) -> dict[str, bool]:
     }
 
 
-def are_corrected(cells: Iterable[Cell]) -> bool:
+def _are_corrected(cells: Iterable[Cell]) -> bool:
     """Return whether labels correct the figures of all cells."""
     corrected = [cell.corrected is not None for cell in cells]
     return bool(corrected) and all(corrected)
@@ -141,7 +141,7 @@ def are_corrected(cells: Iterable[Cell]) -> bool:
 def _panel(place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
     behind = {*not_above_floor(place)}
     cells = {entry: place.cell(entry) for entry in entries}
-    is_corrected = are_corrected(cell for cell in cells.values() if cell and cell.figure)
+    is_corrected = _are_corrected(cell for cell in cells.values() if cell and cell.figure)
     rows = []
     for entry, cell in cells.items():
         figure = (cell.corrected if is_corrected else cell.figure) if cell else None

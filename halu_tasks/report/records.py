@@ -14,6 +14,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from halu_tasks.replies.embedded import reads_prompts
+from halu_tasks.replies.reference import decisive_metric
 from halu_tasks.results.comparability import LIMIT, Entry, shared_items
 from halu_tasks.results.run import Run, Skipped
 from halu_tasks.scorers.metrics import Estimate, Metric
@@ -309,6 +310,13 @@ class Column:
     def measure(self) -> Metric:
         """The headline as a metric."""
         return self.benchmark_task.metrics_of(self.scoring, self.first.scores)[0]
+
+    def corrected(self, name: str) -> Metric | None:
+        """Return what labels make of a metric, if all entries have it with an interval."""
+        scores = [run.scores for run in self.runs.values()]
+        metrics = {metric.name: metric for metric in self.benchmark_task.metrics_of(self.scoring, self.first.scores)}
+        decisive = decisive_metric(metrics[name], [*metrics.values()], scores) if name in metrics else None
+        return decisive if decisive and decisive.name != name else None
 
     def scores(self, entry: Entry, other: Entry | None = None) -> Sequence[ScoredReply]:
         """Return the scores of an entry, only of the items that another entry has if that is named."""

@@ -130,11 +130,10 @@ def _of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
     floors = {task.title: floor for task in tasks if (floor := best_floor(task)) is not None}
     measured = [task for task in tasks if task.title in floors and entry in _figures(task)]
     if not measured:
-        (task, *others), cell = tasks, tasks[0].cell(entry)
-        if (figure := cell and (cell.corrected or cell.figure)) and not others:
-            corrected = ", corrected by labels" if cell and cell.corrected else ""
-            said = f"{task.metric} {number(figure.value)} {interval(figure.low, figure.high)}".rstrip()
-            return f"{label} has {said} on {task.title}{corrected}", True
+        cell = tasks[0].cell(entry) if len(tasks) == 1 else None
+        if cell and (figure := cell.corrected or cell.figure):
+            said = f"{tasks[0].metric} {number(figure.value)} {interval(figure.low, figure.high)}".rstrip()
+            return f"{label} has {said} on {tasks[0].title}{', corrected by labels' if cell.corrected else ''}", True
         return f"{label} has results on {_all_of(tasks)}, without a floor to compare them with", True
     behind = [task for task in measured if entry in not_above_floor(task)]
     if not behind:
@@ -349,11 +348,11 @@ def _by_judge_alone(report: Report, places: Sequence[Place]) -> Iterator[Caution
     if left_out := [place for place in places if place in alone]:
         where = _listed(report, left_out, places, _NAMED)
         yield Caution(
-            f"No model is said to lead or to be better on {_listed(report, left_out, places)}: these are a judge's "
-            "verdicts, and its errors may differ between models. Label some replies of each model (halu-tasks label "
-            "verdicts), and name the labels.",
+            f"No model is said to lead or to be better on {_listed(report, left_out, places)}: no labels "
+            "check the verdicts, and a judge's errors may differ between models. Label some replies of each model "
+            "(halu-tasks label verdicts), and name the labels.",
             ["halu-tasks", "report", "RESULTS", "--reference", "LABELS"],
-            f"no labels check the judge's verdicts on {where}",
+            f"no labels check the verdicts on {where}",
         )
 
 
@@ -457,7 +456,7 @@ def rule(report: Report) -> str:
     claims = [pair for pair in report.pairs if not pair.by_judge_alone]
     main, alone = sum(pair.place.main for pair in claims), len(report.pairs) - len(claims)
     apart, margin = len(claims) - main, report.about.margin
-    left_out = f"Nothing is claimed of {_number(alone)} in a judge's verdicts without labels." if alone else ""
+    left_out = f"Nothing is claimed of {_number(alone)} in verdicts without labels." if alone else ""
     if not claims:
         return left_out
     families = [f"{_number(main)} between models on main tasks and group means"] if main else []

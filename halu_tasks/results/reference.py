@@ -18,7 +18,7 @@ from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.reference import ReferenceLabels, squeezed
 from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.tasks import Task
-from halu_tasks.tasks.reference import FIELDS, read_label_rows, read_reference, write_label_rows
+from halu_tasks.tasks.reference import FIELDS, read_reference, write_label_rows
 
 
 def draw_verdicts(
@@ -41,11 +41,9 @@ def draw_verdicts(
         than an interval needs labels of.
 
     Raises:
-        DataError: There are no results with a judge's verdicts, a file cannot be read or written, or `output` is there
+        DataError: There are no results with a judge's verdicts, a file cannot be read or written, or `output` exists
             and has labels.
     """
-    if output.exists() and (labelled := sum(1 for _, row in read_label_rows(output) if row.get("label"))):
-        raise DataError(f"{output}: {labelled} rows have labels, which would be lost; name another file")
     results = read_results(paths)
     if lost := [skipped for skipped in results.skipped if skipped.lost]:
         raise DataError(f"{lost[0].source}: {lost[0].why}")

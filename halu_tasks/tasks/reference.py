@@ -38,6 +38,8 @@ def write_label_rows(output: Path, rows: Iterable[Mapping[str, Any]], columns: S
     Raises:
         DataError: The file cannot be written.
     """
+    if output.exists() and (labelled := sum(bool(row.get("label")) for _, row in read_label_rows(output, ["label"]))):
+        raise DataError(f"{output}: {labelled:,} of its rows have labels, which would be lost; name another file")
     is_table = output.suffix != ".jsonl"
     with atomic_write(output, "labels") as file:
         write = row_writer(".csv" if is_table else ".jsonl", file, columns)

@@ -202,5 +202,5 @@ def test_a_table_with_labels_is_not_overwritten(task: Path, serve: Run, capsys: 
     before = Path("labels.csv").read_bytes()
     capsys.readouterr()
     assert main(draw) == 2
-    assert "labels.csv: 3 rows have labels, which would be lost; name another file" in capsys.readouterr().err
+    assert "labels.csv: 3 of its rows have labels, which would be lost; name another file" in capsys.readouterr().err
     assert Path("labels.csv").read_bytes() == before

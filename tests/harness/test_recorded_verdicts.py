@@ -174,7 +174,7 @@ def test_labels_of_people_correct_recorded_verdicts(tmp_path: Path, capsys: Capt
     found, err = scored(capsys, *given, "--reference", "labels.jsonl")
     assert found["metrics"]["hallucination_rate"] == pytest.approx(1 / 2)
     assert found["metrics"]["hallucination_rate_ppi"] == pytest.approx(3 / 4)
-    assert "is what the judge says, not the truth" not in err
+    assert "is what the verdicts say" not in err
     assert re.search(r"verdicts_\w{8}-reference_\w{8}", found["version"])
     assert "hallucination_rate_ppi" not in scored(capsys, *given)[0]["metrics"]
 

@@ -78,9 +78,9 @@ def test_all_harnesses_and_the_report_correct_alike(
     results, details, report = (tmp_path / name for name in ("results.json", "details.jsonl", "report"))
     results.write_text(json.dumps(score(capsys, str(replies), *judge, "--model", "m", "--details", str(details))))
     assert main(["report", str(results), "-o", str(report)]) == 0
-    assert "is what the judge says" in (report / "report.md").read_text()
+    assert "is what the verdicts say" in (report / "report.md").read_text()
     assert main(["report", str(results), "-o", str(report), "--reference", str(reference)]) == 0
-    assert "is what the judge says" not in (report / "report.md").read_text()
+    assert "is what the verdicts say" not in (report / "report.md").read_text()
     assert "corrected 0." in (report / "report.md").read_text()
     assert "corrected:" in (report / "index.html").read_text()
     (result,) = json.loads((report / "report.json").read_text())["results"]
@@ -124,11 +124,11 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     # the judge prefers the second model, which claims nothing as long as its errors are not known
     assert pair["value"] == -2 and pair["p"] < 0.01 and pair["better"] is None and pair["p_adjusted"] is None
     assert [result["rank"] for result in report["results"]] == [None, None] and report["wins"] == []
-    answer, told = (sentence for sentence in report["summary"] if "judge" in sentence)
+    answer, told = (sentence for sentence in report["summary"] if "verdicts" in sentence)
     assert answer.startswith("Nothing is claimed between one and two; ")
-    assert told.startswith("No model is said to lead or to be better on cfaith_gen: these are a judge's verdicts")
+    assert told.startswith("No model is said to lead or to be better on cfaith_gen: no labels check the verdicts")
     assert "halu-tasks label verdicts" in told and not any("leads" in sentence for sentence in report["summary"])
-    assert report["rule"] == "Nothing is claimed of the difference in a judge's verdicts without labels."
+    assert report["rule"] == "Nothing is claimed of the difference in verdicts without labels."
     assert any("its error is not in them" in note for note in column["notes"])
     assert (compared["columns"][0]["notes"], compared["pairs"]) == (column["notes"], report["pairs"])
 
@@ -155,8 +155,9 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     assert main(["report", str(tmp_path / "one.json"), str(tmp_path / "two.json"), *others, "-o", str(tmp_path)]) == 0
     report = json.loads((tmp_path / "report.json").read_text())
     (mean,) = (one for one in report["pairs"] if one["group"])
-    assert report["groups"][0]["compared_by"] == mean["metric"] == "hallucination_rate_ppi"
-    assert mean["value"] == pytest.approx(pair["value"] / 3), "the members without a judge are equal"
+    assert report["groups"][0]["compared_by"] == mean["metric"] == "acc_ppi"
+    # the members without a judge are equal, and each reply that is right and not wrong counts twice in net
+    assert mean["value"] == pytest.approx(pair["value"] / 2 / 3)
 
 
 def test_the_documented_commands_draw_labels_and_use_them(

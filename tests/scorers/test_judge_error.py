@@ -17,6 +17,7 @@ from halu_tasks.scorers.reference import (
     ReferenceLabels,
     VerdictLabel,
     judge_error_metrics,
+    unlabelled_kinds,
     with_known_error,
 )
 from halu_tasks.scorers.score import ScoredReply
@@ -168,6 +169,14 @@ def test_a_label_is_of_the_reply_that_was_labelled() -> None:
     assert (seen["labels"], seen["bad_of_conflict"]) == (1, 1)
     assert (other["labels"], other["bad_of_conflict"]) == (1, 0)
     assert unseen["labels"] == unseen["labelled_conflict"] == 0
+
+
+def test_a_warning_names_verdicts_without_labels_in_words_and_no_failed_ones() -> None:
+    verdicts = [Verdict(UNSUPPORTED, "", "One."), Verdict(SUPPORTED, "", "Two."), Verdict(FAILED, "", "Three.")]
+    score = ScoredReply("1", "1", "One. Two. Three.", "", {"hallucinations": 1.0}, verdicts=verdicts)
+    labels = ReferenceLabels.of("", [VerdictLabel("1", "One.", None, 1.0)])
+    kinds = unlabelled_kinds(SUMMARY, [with_known_error(score, SUMMARY, labels, None)])
+    assert [*map(SUMMARY.in_words, kinds)] == ["'supported', on replies of which another verdict is unsupported"]
 
 
 def test_labels_may_be_drawn_by_what_the_judge_said() -> None:

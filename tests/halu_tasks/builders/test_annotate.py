@@ -66,6 +66,9 @@ def test_export_and_import_keep_what_annotators_keep(
     assert all(tuple(row) == COLUMNS and not row["label"] for row in rows)
     assert [row["item"] for row in rows] != [item.id for item in items]
     assert (tmp_path / "out" / "tasks.guidelines.md").read_text() == "Choose."
+    write_rows(out, [rows[0] | {"label": "valid"}, *rows[1:]])
+    again = here("label", "items", folder, "-o", out)
+    assert again.returncode == 2 and "1 of its rows have labels, which would be lost; name another file" in again.stderr
     by_id = {item.id: item for item in items}
     assert all(text in row["text"] for row in rows for text in by_id[row["item"]].row.values())
 
