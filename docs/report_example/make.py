@@ -50,17 +50,17 @@ def page(data: Path) -> str:
         left: dict[str, Any] = {}
         printed = output(lambda: exec(code, left))
         by_order = left["comparative"]["value"].groupby(left["same"]).agg(["size", "mean"])
-        told = facts(report) | {"said": said, "printed": "\n".join(map(str.rstrip, printed.splitlines()))}
+        shown = facts(report) | {"said": said, "printed": "\n".join(map(str.rstrip, printed.splitlines()))}
         first, second = MODELS
         differences = by_order[first]["mean"] - by_order[second]["mean"]
-        told |= {"by_order": differences.to_dict(), "other_order": by_order[first]["size"][False]}
+        shown |= {"by_order": differences.to_dict(), "other_order": by_order[first]["size"][False]}
     whole = next(pair for pair in report["pairs"] if _key(report, pair) == (TASKS["comparative"], "strict"))
     # what the text claims of the figures
     assert all(whole["low"] < difference < whole["high"] for difference in differences)
     assert all(pair["p_adjusted"] < 0.001 for pair in report["pairs"])
     assert report["summary"][0].startswith(f"{first} leads on the mean of refact and all {len(TASKS)} tasks")
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
-    return environment.from_string(text).render(told)
+    return environment.from_string(text).render(shown)
 
 
 def make_report(data: Path) -> str:

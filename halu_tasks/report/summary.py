@@ -46,10 +46,10 @@ def summary(report: Report) -> list[str]:
     the analysis behind all ranks of the report. This is not called a lead if the model is not shown to be better than
     uninformed replies, or if most replies of its own or of all others contain no readable answer.
     """
-    told = [
+    sentences = [
         f"{one.text} What helps: {shlex.join(one.command)}" if one.command else one.text for one in cautions(report)
     ]
-    return [answer(report), *findings(report), *told]
+    return [answer(report), *findings(report), *sentences]
 
 
 def answer(report: Report) -> str:

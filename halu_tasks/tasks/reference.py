@@ -36,7 +36,7 @@ def write_label_rows(output: Path, rows: Iterable[Mapping[str, Any]], columns: S
         columns: The columns that each row has.
 
     Raises:
-        DataError: The file cannot be written.
+        DataError: The file exists and has labels, or cannot be written.
     """
     if output.exists() and (labelled := sum(bool(row.get("label")) for _, row in read_label_rows(output, ["label"]))):
         raise DataError(f"{output}: {labelled:,} of its rows have labels, which would be lost; name another file")
