@@ -9,14 +9,14 @@ from halu_tasks import inspect_tasks
 from halu_tasks.builders.drafting import build_task
 from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.halluverse import halluverse
-from halu_tasks.inspect_adapter.tasks import register_file, register_task, register_tasks
+from halu_tasks.inspect_adapter.task_factories import register_file, register_task, register_tasks
 
 _MODULES = (
     "factored",
     "task",
     "builders.optimize",
-    *(f"inspect_adapter.{name}" for name in ("figures", "models", "named_scorers", "scorer")),
-    *(f"solvers.{name}" for name in ("factored_verification", "knowledge", "opinions", "prompt_formats", "selfcheck")),
+    *(f"inspect_adapter.{name}" for name in ("inspect_metrics", "inspect_models", "named_scorers", "inspect_scorer")),
+    *(f"solvers.{name}" for name in ("factored_verification", "opinions", "prompt_formats", "retrieval", "selfcheck")),
 )
 for _name in _MODULES:
     importlib.import_module(f"halu_tasks.{_name}")

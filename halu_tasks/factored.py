@@ -15,7 +15,7 @@ from typing import Any
 from inspect_ai import Task, task
 
 from halu_tasks.inspect_adapter.named_scorers import texts_task
-from halu_tasks.inspect_adapter.tasks import inspect_task, named
+from halu_tasks.inspect_adapter.task_factories import inspect_task, named
 from halu_tasks.solvers.factored_verification import factored_verification as solver
 
 

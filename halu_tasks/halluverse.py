@@ -30,7 +30,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter.tasks import inspect_group
+from halu_tasks.inspect_adapter.task_factories import inspect_group
 
 
 @task

@@ -25,17 +25,17 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
 from halu_tasks.core.settings import Count
 from halu_tasks.data.rows import value_at
-from halu_tasks.judging.judge import Failures, judge_of_loop
+from halu_tasks.judging.judge_model import Failures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import SUMMARY, cited_sentences, score_summary, summary_of
-from halu_tasks.scorers.benchmarks.spans import places
+from halu_tasks.scorers.benchmarks.span_scorers import places
 from halu_tasks.scorers.citations import YEARS, references
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
 from halu_tasks.scorers.reading.strings import quotations
-from halu_tasks.solvers.asking import MethodRecord, ask, chat_messages, checked, model_in
 from halu_tasks.solvers.factored_verification import FactoredVerifier, How
+from halu_tasks.solvers.model_calls import MethodRecord, ask, chat_messages, checked, model_in
 from halu_tasks.tasks import task_named
 from halu_tasks.text.spans import Text, merge
 

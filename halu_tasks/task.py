@@ -14,7 +14,7 @@ from typing import Any
 from inspect_ai import Task
 from inspect_ai import task as inspect_task
 
-from halu_tasks.inspect_adapter.tasks import inspect_task as task_of
+from halu_tasks.inspect_adapter.task_factories import inspect_task as task_of
 
 
 @inspect_task

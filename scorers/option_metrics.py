@@ -19,9 +19,9 @@ from halu_tasks.scorers.answer import ANSWERED, INFERRED, UNPARSED, Outcome
 from halu_tasks.scorers.attempts import attempts_of, costing
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Question, excerpt, fence
+from halu_tasks.scorers.judge_correction import Corrected, corrected
 from halu_tasks.scorers.metrics import Metric, Terms, ratio
 from halu_tasks.scorers.reading.verdicts import VerdictReader
-from halu_tasks.scorers.reference import Corrected, corrected
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.confidence import confidence_metrics
 from halu_tasks.scorers.statistics.jackknife import Sums

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Reading = Callable[[str], Answer[str]]
 ScoreReply = Callable[[Item, str, Sequence[str] | None], ScoredReply]
 """Scores a reply: (item, reply, labels of the judge's verdicts) -> score. The labels are None if no judge was asked."""
-ReferenceReplies = Mapping[str, "Sequence[Metric]"]
+FixedReplies = Mapping[str, "Sequence[Metric]"]
 """The metrics, by name of a fixed reply, that compute from scores what this reply would score on the same items."""
 
 READINGS = {
@@ -32,17 +32,17 @@ READINGS = {
     "factchd_label": "reading.questions:factual",
     "hallucinates": "reading.questions:hallucinates",
     "hallucinates_multilingual": "reading.questions:hallucinates",
-    "letter_alone": "benchmarks.published:letter_alone",
+    "letter_alone": "benchmarks.released_readers:letter_alone",
     "pick": "reading.questions:pick",
-    "published_choice": "benchmarks.published:published_choice",
-    "published_judgement": "benchmarks.published:published_judgement",
-    "published_pick": "benchmarks.published:published_pick",
-    "published_reasoned_judgement": "benchmarks.published:published_reasoned_judgement",
-    "published_true_false": "benchmarks.published:published_true_false",
+    "published_choice": "benchmarks.released_readers:published_choice",
+    "published_judgement": "benchmarks.released_readers:published_judgement",
+    "published_pick": "benchmarks.released_readers:published_pick",
+    "published_reasoned_judgement": "benchmarks.released_readers:published_reasoned_judgement",
+    "published_true_false": "benchmarks.released_readers:published_true_false",
     "true_false": "reading.questions:true_false",
     "true_false_zh": "reading.questions:true_false",
-    "truth_word_alone": "benchmarks.published:truth_word_alone",
-    "yes_no_alone": "benchmarks.published:yes_no_alone",
+    "truth_word_alone": "benchmarks.released_readers:truth_word_alone",
+    "yes_no_alone": "benchmarks.released_readers:yes_no_alone",
 }
 """The function of each reading, as `module:name` relative to this package."""
 
@@ -50,16 +50,16 @@ SCORERS = {
     "cfaith_open": "benchmarks.judged:open_scorer",
     "checked_claims": "benchmarks.labels:claims_scorer",
     "error_type": "benchmarks.labels:error_type_scorer",
-    "exact_match": "benchmarks.strings:exact_match_scorer",
+    "exact_match": "benchmarks.string_scorers:exact_match_scorer",
     "expmatch": "benchmarks.explanations:expmatch_scorer",
     "factchd": "benchmarks.explanations:factchd_scorer",
     "fave": "benchmarks.judged:fave_scorer",
     "hallucination_rate": "benchmarks.labels:hallucination_rate_scorer",
-    "iou": "benchmarks.strings:iou_scorer",
+    "iou": "benchmarks.string_scorers:iou_scorer",
     "judged": "benchmarks.judged:judged_scorer",
     "judged_claims": "benchmarks.judged:judged_claims_scorer",
-    "mushroom": "benchmarks.spans:mushroom_scorer",
-    "psiloqa": "benchmarks.spans:psiloqa_scorer",
+    "mushroom": "benchmarks.span_scorers:mushroom_scorer",
+    "psiloqa": "benchmarks.span_scorers:psiloqa_scorer",
     "verdict": "benchmarks.labels:verdict_scorer",
 }
 """The function that makes each scorer, as `module:name` relative to this package."""
@@ -74,14 +74,14 @@ class TaskScorer:
         metrics: All metrics of the scores.
         facts: The names of all measurements that a score may have, which metrics may read.
         gold: The type of items' gold; None for that of the kind of answer.
-        reference_replies: What fixed replies would score, for comparison.
+        fixed_replies: What fixed replies would score, for comparison.
     """
 
     score: ScoreReply
     metrics: tuple[Metric, ...]
     facts: Collection[str]
     gold: type[Gold] | None = field(default=None, kw_only=True)
-    reference_replies: ReferenceReplies = field(default_factory=dict)
+    fixed_replies: FixedReplies = field(default_factory=dict)
 
 
 def reading_named(name: str | Reading) -> Reading:

@@ -12,7 +12,7 @@ from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.reading.reply import ReplyText
 
 if TYPE_CHECKING:
-    from halu_tasks.scorers.methods import Cost, Opinions
+    from halu_tasks.scorers.method_metrics import Cost, Opinions
 
 ITEM_FIELDS = ("id", "cluster", "tags")
 """The fields that are the item's, which logs have elsewhere."""

@@ -24,14 +24,14 @@ from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
 from halu_tasks.scorers.citations import Cited
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import fence, shown_passages
-from halu_tasks.scorers.methods import combined
+from halu_tasks.scorers.method_metrics import combined
 from halu_tasks.scorers.reading.claim_lists import listed_claims
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.statistics.calibration import probability_of
-from halu_tasks.solvers import asking
-from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of
+from halu_tasks.solvers import model_calls
+from halu_tasks.solvers.retrieval import GOLD, Seeker, evidence_of
 from halu_tasks.text.sentences import sentences
 
 logger = logging.getLogger(__name__)
@@ -79,11 +79,11 @@ class FactoredVerifier:
         if self.knowledge is not None:
             self._library = Seeker(METHOD, self.knowledge, None, self.top, self.prompts, self.cache)
         names = (f"{METHOD}_{name}" for name in ("claims", "check", "check_reasoned", "check_reasoned_few_shot"))
-        texts = (asking.method_prompt(name, METHOD, self.prompts) for name in names)
+        texts = (model_calls.method_prompt(name, METHOD, self.prompts) for name in names)
         self._listing, self._word, self._reasoned, self._after_examples = texts
         self._lock, self._of_models = anyio.Lock(), dict[str, How]()
 
-    async def verify(self, text: str, source: str) -> asking.MethodRecord:
+    async def verify(self, text: str, source: str) -> model_calls.MethodRecord:
         """Verify a text.
 
         Args:
@@ -99,12 +99,12 @@ class FactoredVerifier:
         settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 2048}
         # in a plan, every sentence is a claim
         settings["supposed"] = lambda: "\n".join(f"- {sentence}" for sentence in sentences(text))
-        reply = await asking.ask(prompt, "decomposer", cache=self.cache, **settings)
+        reply = await model_calls.ask(prompt, "decomposer", cache=self.cache, **settings)
         claims, questions, reason = listed_claims(reply.completion)
         probabilities = await gather(*(self._check(claim, source, how) for claim in claims))
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
         pairs = [list(pair) for pair in zip(claims, probabilities, strict=True)]
-        record = asking.MethodRecord(method=METHOD, counts=counts, steps={"how": how, "claims": pairs})
+        record = model_calls.MethodRecord(method=METHOD, counts=counts, steps={"how": how, "claims": pairs})
         all_supported = combined(probabilities)
         if all_supported is None:
             return replace(record, reason=reason or "no claim was answered with yes or no")
@@ -114,7 +114,7 @@ class FactoredVerifier:
         """Return `how`, in the place of `auto` what the verifier allows; the models of an eval share this object."""
         if self.how != "auto":
             return self.how
-        model = "" if asking.stand_in.get() else str(asking.model_in("verifier"))
+        model = "" if model_calls.stand_in.get() else str(model_calls.model_in("verifier"))
         async with self._lock:
             if model not in self._of_models:
                 self._of_models[model] = "logprobs" if await self._gives_logprobs() else "reasoned"
@@ -135,14 +135,14 @@ class FactoredVerifier:
         number, temperature = (self.samples, self.temperature) if how == "samples" else (1, 0.0)
         settings: dict[str, Any] = {"temperature": temperature, "max_tokens": _LENGTH}
         prompt = fill(self._after_examples if how == "reasoned_few_shot" else self._reasoned, fields)
-        replies = await asking.draws(prompt, "verifier", number, cache=self.cache, **settings)
+        replies = await model_calls.draws(prompt, "verifier", number, cache=self.cache, **settings)
         verdicts = [value for reply in replies if (value := supported(reply.completion).value) is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
         """Generate a one-word reply with log-probabilities."""
-        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": asking.MOST_ALTERNATIVES}
-        return await asking.ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
+        settings: dict[str, Any] = {"logprobs": True, "top_logprobs": model_calls.MOST_ALTERNATIVES}
+        return await model_calls.ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
     async def _gives_logprobs(self) -> bool:
         try:
@@ -151,8 +151,8 @@ class FactoredVerifier:
             # some providers reject such requests; if the error has another cause, the next call raises it
             logger.info("the verifier rejected a request for log-probabilities: %s", error)
             return False
-        if not asking.tokens_of(output):
-            if not asking.stand_in.get():
+        if not model_calls.tokens_of(output):
+            if not model_calls.stand_in.get():
                 logger.warning("the verifier returns no log-probabilities; it is asked to reason about claims instead")
             return False
         return True
@@ -162,13 +162,13 @@ def _by_tokens(output: ModelOutput) -> float | None:
     verdict = supported(output.completion).value
     if verdict is None:
         return None
-    probability = probability_of(asking.tokens_of(output), (YES, NO), YES if verdict else NO)
+    probability = probability_of(model_calls.tokens_of(output), (YES, NO), YES if verdict else NO)
     # a verdict in other words, such as "Supported", has no token Yes or No, and counts as certain
     return float(verdict) if probability is None else probability
 
 
 @solver
-@asking.method
+@model_calls.method
 def factored_verification(
     how: How = "auto",
     samples: Count = 5,
@@ -200,11 +200,11 @@ def factored_verification(
     verifier = FactoredVerifier(how, samples, temperature, passages, top, prompts, cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        subject = asking.subject_of(state, METHOD, ("text",) if knowledge else ("text", "source"))
+        subject = model_calls.subject_of(state, METHOD, ("text",) if knowledge else ("text", "source"))
         source = subject.get("source", "")
         if knowledge == GOLD:
             source = evidence_of(subject, state.sample_id, state.metadata.get("task", "the task"))
-        return asking.conclude_by_probability(state, await verifier.verify(subject["text"], source), threshold)
+        return model_calls.conclude_by_probability(state, await verifier.verify(subject["text"], source), threshold)
 
     return solve
 
@@ -216,7 +216,7 @@ Criticize = Callable[[Sequence[Paper], str], Awaitable[tuple[str, dict[str, floa
 
 
 @solver
-@asking.method
+@model_calls.method
 def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary and revise it by critiques of its unsupported sentences (Algorithm 1 of the paper).
 
@@ -228,7 +228,9 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    critique, entry = (asking.method_prompt(name, "fave", prompts) for name in ("fave_critique", "fave_critique_entry"))
+    critique, entry = (
+        model_calls.method_prompt(name, "fave", prompts) for name in ("fave_critique", "fave_critique_entry")
+    )
 
     async def check(claim: Cited) -> tuple[bool | None, str]:
         """Return whether a sentence is supported, None if the critic does not say so, and the critique."""
@@ -237,7 +239,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
             return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
         prompt = fill(critique, {"papers": shown_papers(claim.papers), "claim": fence(claim.sentence)})
         settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": _LENGTH, "supposed": lambda: "Supported: No"}
-        reply = (await asking.ask(prompt, "critic", cache=cache, **settings)).completion
+        reply = (await model_calls.ask(prompt, "critic", cache=cache, **settings)).completion
         text = ReplyText(reply).text.partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
@@ -256,7 +258,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
 
 
 @solver
-@asking.method
+@model_calls.method
 def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary, ask for feedback on all of it at once, and revise it by that feedback (section 4.1).
 
@@ -266,11 +268,11 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    feedback = asking.method_prompt("fave_feedback", "fave", prompts)
+    feedback = model_calls.method_prompt("fave_feedback", "fave", prompts)
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await asking.ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
+        reply = await model_calls.ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
         text = ReplyText(reply.completion).text.strip().removeprefix("Feedback:").strip()
         return text, {"feedback_empty": float(not text)}
 
@@ -286,27 +288,27 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
     Raises:
         UsageError: The user's prompt lacks the summary or the critique.
     """
-    revision = asking.method_prompt("fave_revision", "fave", prompts)
+    revision = model_calls.method_prompt("fave_revision", "fave", prompts)
     if missing := [name for name in ("summary", "critique") if f"{{{name}}}" not in revision]:
         raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        own = asking.SampleMetadata.required_of(state)
+        own = model_calls.SampleMetadata.required_of(state)
         if own.benchmark_task.benchmark != "fave":
             raise UsageError(f"{method} revises the cited summaries of fave, and {own.task} asks for something else")
         gold = SummaryGold.from_json(own.gold)  # of which methods use only what the prompt shows too
         # in a plan, the draft is the reply of halu/oracle
-        draft = final = (await asking.ask(state.messages, "writer", cache=cache, supposed=str)).completion
+        draft = final = (await model_calls.ask(state.messages, "writer", cache=cache, supposed=str)).completion
         critique, counts = await criticize(gold.papers, draft)
         summary = summary_of(draft)
         if revised := bool(critique and summary):
             fields = {"query": gold.query, "summary": summary or "", "critique": critique}
             fenced = {name: fence(text) for name, text in fields.items()}
             prompt = fill(revision, {**fenced, "papers": shown_papers(gold.papers)})
-            final = (await asking.ask(prompt, "writer", cache=cache)).completion
+            final = (await model_calls.ask(prompt, "writer", cache=cache)).completion
         steps = {"draft": draft, "critique": critique}
         counts = {**counts, "revised": float(revised)}
-        record = asking.MethodRecord(method=method, draft=draft, counts=counts, steps=steps)
-        return asking.conclude(state, final, record)
+        record = model_calls.MethodRecord(method=method, draft=draft, counts=counts, steps=steps)
+        return model_calls.conclude(state, final, record)
 
     return solve

@@ -14,9 +14,9 @@ def method_named(name: str, arguments: Mapping[str, Any]) -> Any:
     from inspect_ai.util import registry_create
 
     from halu_tasks.core.errors import UsageError, unknown
-    from halu_tasks.solvers import factored_verification, knowledge, opinions, prompt_formats, selfcheck
+    from halu_tasks.solvers import factored_verification, opinions, prompt_formats, retrieval, selfcheck
 
-    modules = (factored_verification, knowledge, opinions, prompt_formats, selfcheck)
+    modules = (factored_verification, retrieval, opinions, prompt_formats, selfcheck)
     # what the decorator of solvers has registered
     solvers = {name for module in modules for name, of in vars(module).items() if hasattr(of, "__registry_info__")}
     if name not in solvers:

@@ -19,11 +19,11 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence, shown_passages
-from halu_tasks.scorers.reading.confidence import stated_confidence
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reply import ReplyText
-from halu_tasks.solvers import asking
-from halu_tasks.solvers.knowledge import InformedReply, Seeker, with_question
+from halu_tasks.scorers.reading.stated_confidence import stated_confidence
+from halu_tasks.solvers import model_calls
+from halu_tasks.solvers.retrieval import InformedReply, Seeker, with_question
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
 """The model roles of Truth-Triangulator."""
@@ -47,7 +47,7 @@ def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
 
 
 @solver
-@asking.method
+@model_calls.method
 def self_consistency(samples: Count = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
     """Draw several replies to the task's messages and answer with the label that most of them state.
 
@@ -65,25 +65,25 @@ def self_consistency(samples: Count = 5, temperature: float = 0.7, seed: int = 0
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         label_of, choices = _labels_of(state, f"{method} votes on labels")
-        replies = await asking.draws(list(state.messages), None, samples, cache=cache, temperature=temperature)
+        replies = await model_calls.draws(list(state.messages), None, samples, cache=cache, temperature=temperature)
         labels = [label_of(reply.completion).value for reply in replies]
         votes = [label for label in labels if label is not None]
         counts: dict[str, float] = {"votes": samples, "votes_unread": samples - len(votes)}
-        record = asking.MethodRecord(method=method, counts=counts, steps={"labels": labels})
+        record = model_calls.MethodRecord(method=method, counts=counts, steps={"labels": labels})
         if not votes:
-            return asking.conclude(state, "", replace(record, reason="no vote can be read"))
-        own = asking.SampleMetadata.of(state)
+            return model_calls.conclude(state, "", replace(record, reason="no vote can be read"))
+        own = model_calls.SampleMetadata.of(state)
         id = own.item_id(state.sample_id) if own else state.metadata.get("id", str(state.sample_id))
         label, tied = winner(votes, id, seed)
         counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
         probability = votes.count(choices[0]) / len(votes) if choices else None
-        return asking.conclude(state, replies[labels.index(label)], replace(record, probability=probability))
+        return model_calls.conclude(state, replies[labels.index(label)], replace(record, probability=probability))
 
     return solve
 
 
 @solver
-@asking.method
+@model_calls.method
 def truth_triangulator(
     knowledge: str | None = None,
     tool: str | None = None,
@@ -106,18 +106,18 @@ def truth_triangulator(
     """
     method = "truth_triangulator"
     seeker = Seeker(method, knowledge, tool, top, prompts, cache)
-    weighing = asking.method_prompt("truth_triangulator_manager", method, prompts)
+    weighing = model_calls.method_prompt("truth_triangulator_manager", method, prompts)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         label_of, _ = _labels_of(state, f"{method} weighs two labels")
-        guard = asking.ask(state.messages, GUARDIAN, cache=cache, **asking.decoding_for(state, GUARDIAN))
+        guard = model_calls.ask(state.messages, GUARDIAN, cache=cache, **model_calls.decoding_for(state, GUARDIAN))
         replies: list[Any] = await gather(seeker.reply(state, SEEKER), guard)
         informed: InformedReply = replies[0]
         sought, _, findings, record = informed
         answers = {SEEKER: _answer(sought), GUARDIAN: _answer(replies[1])}
         fields = {role: fence(text) if text else SILENT for role, text in answers.items()}
         messages = with_question(state.messages, weighing, {**fields, "passages": shown_passages(findings)})
-        output = await asking.ask(messages, MANAGER, cache=cache, **asking.decoding_for(state, MANAGER))
+        output = await model_calls.ask(messages, MANAGER, cache=cache, **model_calls.decoding_for(state, MANAGER))
         unread = sum(not text for text in answers.values())
         record = replace(
             record,
@@ -125,7 +125,7 @@ def truth_triangulator(
             steps={**(record.steps or {}), **answers},
             opinions={role: label_of(text).value for role, text in answers.items()},
         )
-        return asking.conclude(state, output, record)
+        return model_calls.conclude(state, output, record)
 
     return solve
 
@@ -135,17 +135,17 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
 
     A text of a user's own hallucinates, Yes, or does not, No. `what` begins the error of a task without labels.
     """
-    if asking.SampleMetadata.of(state) is None and asking.parts_of(state):
+    if model_calls.SampleMetadata.of(state) is None and model_calls.parts_of(state):
         return hallucinates, (YES, NO)
-    own = asking.SampleMetadata.required_of(state)
+    own = model_calls.SampleMetadata.required_of(state)
     task = own.benchmark_task
-    if task.rules.read is None:
+    if task.scoring.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
 
     def label(reply: str) -> Answer[str]:
         return task.label(stated_confidence(reply).reply if own.confidence else reply)
 
-    return label, task.rules.choices
+    return label, task.scoring.choices
 
 
 def _answer(output: ModelOutput) -> str:

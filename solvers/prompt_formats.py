@@ -19,7 +19,7 @@ from halu_tasks.core.items import Example
 from halu_tasks.core.prompting import Prompt, fill, placeholders, texts, turns, without_cue
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies import embedded
-from halu_tasks.solvers.asking import (
+from halu_tasks.solvers.model_calls import (
     SampleMetadata,
     chat_messages,
     checked,

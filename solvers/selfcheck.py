@@ -18,22 +18,22 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
+from halu_tasks.scorers.method_metrics import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reply import ReplyText
-from halu_tasks.solvers import asking
+from halu_tasks.solvers import model_calls
 from halu_tasks.text.folding import language_of
 from halu_tasks.text.sentences import sentences
 
 # the score of a sentence by whether a passage supports it: yes, no, or unread (section 5.5)
 _SCORES = {True: 0.0, False: 1.0, None: 0.5}
 
-Compare = Callable[[list[str], list[str]], Awaitable[asking.MethodRecord]]
+Compare = Callable[[list[str], list[str]], Awaitable[model_calls.MethodRecord]]
 """Compares sentences with passages; the record has a probability, or the reason why there is none."""
 
 
 @solver
-@asking.method
+@model_calls.method
 def selfcheck_prompt(
     samples: Count = 20,
     temperature: float = 1.0,
@@ -53,17 +53,17 @@ def selfcheck_prompt(
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    prompt = asking.method_prompt("selfcheck_check", "selfcheck", prompts)
+    prompt = model_calls.method_prompt("selfcheck_check", "selfcheck", prompts)
 
     async def check(sentence: str, passage: str) -> bool | None:
         question = fill(prompt, {"context": fence(passage), "sentence": fence(sentence)})
-        reply = await asking.ask(question, "checker", cache=cache, temperature=0.0, max_tokens=1024)
+        reply = await model_calls.ask(question, "checker", cache=cache, temperature=0.0, max_tokens=1024)
         return supported(reply.completion).value
 
-    async def compare(in_text: list[str], passages: list[str]) -> asking.MethodRecord:
+    async def compare(in_text: list[str], passages: list[str]) -> model_calls.MethodRecord:
         checks = await gather(*(gather(*(check(each, passage) for passage in passages)) for each in in_text))
         unread = sum(values.count(None) for values in checks)
-        record = asking.MethodRecord(counts={"checks_unread": unread})
+        record = model_calls.MethodRecord(counts={"checks_unread": unread})
         if unread == len(in_text) * len(passages):
             return replace(record, reason="no check was answered with yes or no")
         scores = [fmean(_SCORES[value] for value in values) for values in checks]
@@ -74,7 +74,7 @@ def selfcheck_prompt(
 
 
 @solver
-@asking.method
+@model_calls.method
 def selfcheck_ngram(
     samples: Count = 20,
     temperature: float = 1.0,
@@ -101,14 +101,14 @@ def selfcheck_ngram(
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
 
-    async def compare(in_text: list[str], passages: list[str]) -> asking.MethodRecord:
+    async def compare(in_text: list[str], passages: list[str]) -> model_calls.MethodRecord:
         scores = ngram_scores(in_text, passages, n, statistic)
         if scores is None:
-            return asking.MethodRecord(reason="the text has no words")
+            return model_calls.MethodRecord(reason="the text has no words")
         surprise, by_sentence = scores
         pairs = [list(pair) for pair in zip(in_text, by_sentence, strict=True)]
         steps = {"surprise": surprise, "sentences": pairs}
-        return asking.MethodRecord(probability=as_probability(surprise), steps=steps)
+        return model_calls.MethodRecord(probability=as_probability(surprise), steps=steps)
 
     return _selfcheck("selfcheck_ngram", compare, samples, temperature, threshold, prompts, cache)
 
@@ -118,7 +118,7 @@ def _selfcheck(
 ) -> Solver:
     """Create a solver that compares a text with passages: answers to its question or, if it has none, summaries."""
     names = ("selfcheck_answer", "selfcheck_summary")
-    answer, summary = (asking.method_prompt(name, "selfcheck", prompts) for name in names)
+    answer, summary = (model_calls.method_prompt(name, "selfcheck", prompts) for name in names)
     drawing: dict[int, anyio.Lock] = {}
 
     async def passages_for(subject: dict[str, str]) -> list[str]:
@@ -127,12 +127,12 @@ def _selfcheck(
         # a second text on the same question waits for the first one and then takes its passages from the cache
         async with drawing.setdefault(hash(prompt), anyio.Lock()):
             how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
-            replies = await asking.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
+            replies = await model_calls.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
         # the authors' package also puts each passage on one line
         return [" ".join(ReplyText(reply.completion).text.split()) for reply in replies]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        subject = asking.subject_of(state, method, ("text",))
+        subject = model_calls.subject_of(state, method, ("text",))
         if not subject.keys() & {"query", "source"}:
             task = state.metadata.get("task", "this sample")
             raise UsageError(f"{method} needs the query or the source of each item, and {task} has neither")
@@ -143,8 +143,8 @@ def _selfcheck(
         record = await compare(in_text, passages)
         if not (in_text and passages):
             reason = "all samples are empty" if in_text else "the text has no sentence"
-            record = asking.MethodRecord(reason=reason, counts=record.counts)
+            record = model_calls.MethodRecord(reason=reason, counts=record.counts)
         record = replace(record, method=method, counts={**counts, **(record.counts or {})})
-        return asking.conclude_by_probability(state, record, threshold)
+        return model_calls.conclude_by_probability(state, record, threshold)
 
     return solve

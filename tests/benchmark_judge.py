@@ -27,7 +27,7 @@ from loopback import completion
 
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.judging import judge as module
+from halu_tasks.judging import judge_model as module
 from halu_tasks.tasks import build
 
 DELAY = 0.05
@@ -97,11 +97,11 @@ def judge(url: str, data: Path, cache: Path, connections: int, results: Any) -> 
     module.SETTINGS = module.SETTINGS.model_copy(update={"max_connections": connections})
     options = Options(data=str(data), judge="openai/gpt-4o", judge_base_url=url)
     evaluation = build("cfaith_gen", options)
-    assert evaluation.task.judged
+    assert evaluation.task.judge_spec
     replies = [(item, f"回答 {number}") for number, item in enumerate(evaluation.items)]
-    module.with_judge(options, evaluation.task.judged, module.Judge.reach)
+    module.with_judge(options, evaluation.task.judge_spec, module.Judge.reach)
     began = time.process_time()
-    module.with_judge(options, evaluation.task.judged, lambda judge: judge.of_replies(replies, lambda: None))
+    module.with_judge(options, evaluation.task.judge_spec, lambda judge: judge.of_replies(replies, lambda: None))
     results.put(time.process_time() - began)
 
 

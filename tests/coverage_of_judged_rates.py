@@ -24,8 +24,8 @@ import numpy.typing as npt
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER, SUMMARY
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.judge import JudgeSpec
+from halu_tasks.scorers.judge_correction import judge_error_metrics
 from halu_tasks.scorers.metrics import Estimate, estimate, estimate_of_sums, mean
-from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.statistics.intervals import Moments, exact_interval
 from halu_tasks.scorers.statistics.jackknife import Sums
 

@@ -13,7 +13,7 @@ from halu_tasks.replies.scoring import score_replies
 from halu_tasks.report.assemble import assemble
 from halu_tasks.report.board import board
 from halu_tasks.report.page import as_json as to_json
-from halu_tasks.report.records import Report
+from halu_tasks.report.report_records import Report
 from halu_tasks.results.run import Run, RunReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Evaluation, build, registry
@@ -41,7 +41,7 @@ def figures_of(evaluation: Evaluation, replies: Iterable[str | Reply]) -> dict[s
 def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[RunReply]:
     """Answers to the sample's items: right, but for the first `wrong` ones, which say nothing."""
     evaluation = build(task, Options(data="sample", **options))
-    verdicts = [] if evaluation.task.judged and evaluation.options.judge else None
+    verdicts = [] if evaluation.task.judge_spec and evaluation.options.judge else None
     made = []
     for number, item in enumerate(evaluation.items[:limit]):
         reply = "" if number < wrong else evaluation.task.prompts.oracle(item)

@@ -26,7 +26,7 @@ from halu_tasks.scorers.metrics import by_cluster, estimates
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.side_by_side import Pairs
 from halu_tasks.tasks import Task, build, registry
-from halu_tasks.tasks.annotators import OtherAnnotators
+from halu_tasks.tasks.human_baseline import OtherAnnotators
 
 METRICS = ("iou", "char_f1")
 
@@ -47,7 +47,7 @@ def first_four(item: Item) -> Item:
 
 def held_out(task: Task, others: OtherAnnotators, item: Item) -> list[HeldOut]:
     """Hold each person of an item out."""
-    answer, found = task.rules.answer, []
+    answer, found = task.scoring.answer, []
     for who, own in by_annotator(item).items():
         rest = [other for other in item.gold.annotators if other.by != who]
         gold = pooled(replace(item, id=f"{item.id}/{who}", gold=replace(item.gold, annotators=rest)), rest, answer)
@@ -60,7 +60,7 @@ def held_out(task: Task, others: OtherAnnotators, item: Item) -> list[HeldOut]:
 def measure(task: Task, clusters: Sequence[Sequence[list[HeldOut]]], runs: int) -> dict[str, Any]:
     """Draw clusters and people, and compare."""
     rng = np.random.default_rng(7)
-    metrics = [metric for metric in task.scoring["strict"].metrics if metric.name in METRICS]
+    metrics = [metric for metric in task.scorers["strict"].metrics if metric.name in METRICS]
     gaps: dict[str, list[tuple[float, bool, float]]] = {name: [] for name in METRICS}
     for _ in range(runs):
         replies, people, alone, number = list[ScoredReply](), list[ScoredReply](), list[ScoredReply](), list[int]()

@@ -292,7 +292,7 @@ def factscore(data: Path) -> Facts:
     runs = {system: found[system, "paper"].scores for system in printed}
     written = {system: {s.id: s for s in own if s.facts["claims"]} for system, own in runs.items()}
     task = found["ChatGPT", "paper"].evaluation.task
-    metrics = {metric.name: metric for metric in task.scoring["paper"].metrics}
+    metrics = {metric.name: metric for metric in task.scorers["paper"].metrics}
     share, pooled = metrics["acc_attempted"], metrics["acc_claims"]
     ranking = Ranking(share, runs)
     of_relevant = {system: found[system, "strict"].estimates["acc_attempted"].value for system in printed}

@@ -31,7 +31,7 @@ from halu_tasks.replies.score_file import score_file
 from halu_tasks.results.published import published
 from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.task_registry import registry
 
 MODELS: Mapping[str, Mapping[str, str]] = yaml.safe_load((make.HERE / "models.yaml").read_text(encoding="utf-8"))
 

@@ -24,7 +24,7 @@ from jinja2 import Environment, StrictUndefined
 
 from halu_tasks.cli import main as halu_tasks
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.text.figures import format_needed
+from halu_tasks.text.number_format import format_needed
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "report-example.md"

@@ -15,7 +15,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.benchmarks.labels import KINDS
-from halu_tasks.scorers.benchmarks.published import CUE
+from halu_tasks.scorers.benchmarks.released_readers import CUE
 from halu_tasks.scorers.gold import ExampleGold, SpanGold
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.text.spans import Span, Text

@@ -21,7 +21,7 @@ from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.data.rows import Row
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from halu_tasks.tasks.reference import read_label_rows, write_label_rows
+from halu_tasks.tasks.label_tables import read_label_rows, write_label_rows
 
 GUIDELINES = Path(__file__).parent / "guidelines"
 COLUMNS = ("item", "part", "text", "label", "by")

@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from halu_tasks import __version__
 from halu_tasks.builders.annotation import Annotation, annotated, fingerprint, read_labels, shown_texts
-from halu_tasks.builders.build import read_gate
+from halu_tasks.builders.dataset_build import read_gate
 from halu_tasks.builders.duplicates import DuplicateOf, duplicate_filter
 from halu_tasks.builders.folder import (
     COLLECTED,
@@ -46,7 +46,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.processes import guard
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks import registry, source_named
-from halu_tasks.text.figures import code_block, escaped, format_estimate
+from halu_tasks.text.number_format import code_block, escaped, format_estimate
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""

@@ -30,11 +30,11 @@ from halu_tasks.builders.documents import Document, in_order, place
 from halu_tasks.builders.pipeline import MAX_TOKENS, DocumentOutcome, Draft, Fault, Pipeline, pipeline_named
 from halu_tasks.builders.rates import KEPT, OVERALL, PassCounts
 from halu_tasks.core.errors import DataError, ModelError, UsageError
-from halu_tasks.inspect_adapter.figures import spread
+from halu_tasks.inspect_adapter.inspect_metrics import spread
 from halu_tasks.inspect_adapter.run_models import RunModels, run_eval
 from halu_tasks.judging.reaching import reach, reach_active
 from halu_tasks.results.inspect_logs import read_header, read_summaries, samples_of, state
-from halu_tasks.solvers.asking import RequestFailed, ask, model_in, named_role
+from halu_tasks.solvers.model_calls import RequestFailed, ask, model_in, named_role
 
 BUILD = "halu_build"
 """The metadata key of what builds record in logs."""

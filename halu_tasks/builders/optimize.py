@@ -44,7 +44,7 @@ from halu_tasks.results.inspect_logs import samples_of, state
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.reply import ReplyText
-from halu_tasks.solvers.asking import ask
+from halu_tasks.solvers.model_calls import ask
 
 OPTIMIZER = "optimizer"
 """The model role that writes candidate prompts."""

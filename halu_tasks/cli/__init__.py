@@ -15,50 +15,62 @@ ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and s
 Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md
 """
 COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], *tuple[str, ...]]] = {
-    "list": ("List tasks and groups, with items, metrics and sources.", "tasks:list_tasks"),
-    "show": ("Show what a task asks, how replies are read, and its metrics.", "tasks:show"),
-    "new": ("Write the file of a new task about your own rows, and check it.", "tasks:new"),
-    "check": ("Check task files, and name their faults.", "tasks:check"),
-    "items": ("Print the items of a task, for models that run elsewhere.", "tasks:items"),
+    "list": ("List tasks and groups, with items, metrics and sources.", "task_commands:list_tasks"),
+    "show": ("Show what a task asks, how replies are read, and its metrics.", "task_commands:show"),
+    "new": ("Write the file of a new task about your own rows, and check it.", "task_commands:new"),
+    "check": ("Check task files, and name their faults.", "task_commands:check"),
+    "items": ("Print the items of a task, for models that run elsewhere.", "task_commands:items"),
     "score": (
         "Score replies from any source.\n"
         "\n"
         "With --agreement or --gold, measure how far several sets of replies to the same items agree.",
-        "score:score",
+        "score_commands:score",
     ),
     "run": (
         "Run models on tasks, with methods, and write a report.\n"
         "\n"
         "What follows -- is added to the harness's command: -- --max-tokens 4096",
-        "run:run",
+        "run_commands:run",
     ),
     "report": (
         "Write an HTML page, Markdown and JSON about results of any kind, or compare all pairs.",
-        "report:report",
+        "report_commands:report",
     ),
-    "demo": ("Run four tasks on the packaged sample in both harnesses, offline, and write a report.", "run:demo"),
+    "demo": (
+        "Run four tasks on the packaged sample in both harnesses, offline, and write a report.",
+        "run_commands:demo",
+    ),
     "data": (
         "List the sources of data (list, the default), download them, or describe data.",
         {
-            "list": ("List the sources of data, and what is cached.", "tasks:list_sources"),
-            "fetch": ("Download sources into the cache, or verify the checksums of what is there.", "tasks:fetch"),
-            "describe": ("Count what is in data: items, clusters, labels, tags, gold spans.", "tasks:describe"),
+            "list": ("List the sources of data, and what is cached.", "task_commands:list_sources"),
+            "fetch": (
+                "Download sources into the cache, or verify the checksums of what is there.",
+                "task_commands:fetch",
+            ),
+            "describe": ("Count what is in data: items, clusters, labels, tags, gold spans.", "task_commands:describe"),
         },
         "list",
     ),
-    "plan": ("Plan a comparison: how many items and repeats it needs, what a number of calls can show.", "report:plan"),
+    "plan": (
+        "Plan a comparison: how many items and repeats it needs, what a number of calls can show.",
+        "report_commands:plan",
+    ),
     "export": (
         "Export results and training data in the formats of other tools.",
         {
             "eee": (
                 "Export results in the schema of Every Eval Ever: a record for each run, and a row for each reply.",
-                "report:eee",
+                "report_commands:eee",
             ),
-            "hub": ("Export results as .eval_results files of models, for the Hugging Face Hub.", "report:hub"),
+            "hub": (
+                "Export results as .eval_results files of models, for the Hugging Face Hub.",
+                "report_commands:hub",
+            ),
             "chats": (
                 "Export the training part of a benchmark as chats, one JSON line each; with --knowledge, after "
                 "passages.",
-                "tasks:chats",
+                "task_commands:chats",
             ),
         },
         "",
@@ -67,30 +79,33 @@ COMMANDS: dict[str, tuple[str, str] | tuple[str, dict[str, tuple[str, str]], *tu
     "build": (
         "Build a benchmark from your own documents (dataset, the default).",
         {
-            "dataset": ("Build a benchmark from your own documents.", "build:dataset"),
-            "collect": ("Assemble the dataset of a build again, with other options.", "build:collect"),
-            "quality": ("Measure leaks, balance and duplicates of a built dataset.", "build:quality"),
-            "optimize": ("Improve a builder's prompts, using the drafts that its verifier rejects.", "build:optimize"),
+            "dataset": ("Build a benchmark from your own documents.", "build_commands:dataset"),
+            "collect": ("Assemble the dataset of a build again, with other options.", "build_commands:collect"),
+            "quality": ("Measure leaks, balance and duplicates of a built dataset.", "build_commands:quality"),
+            "optimize": (
+                "Improve a builder's prompts, using the drafts that its verifier rejects.",
+                "build_commands:optimize",
+            ),
             "biographies": (
                 "Fetch documents for a builder: people sampled from Wikidata, with their pages in Wikipedia "
                 "(HalluVerse25).",
-                "build:biographies",
+                "build_commands:biographies",
             ),
-            "options": ("List the options of the builders.", "build:options"),
+            "options": ("List the options of the builders.", "build_commands:options"),
         },
         "dataset",
     ),
     "label": (
         "Draw what people check from results and built datasets, and read their labels.",
         {
-            "verdicts": ("Draw judged replies of each model from results, to label.", "report:verdicts"),
+            "verdicts": ("Draw judged replies of each model from results, to label.", "report_commands:verdicts"),
             "items": (
                 "Write the items of a built dataset as rows to label, with guidelines.",
-                "build:label_items",
+                "build_commands:label_items",
             ),
             "import": (
                 "Read the labels of items: agreement, and the items that annotators keep.",
-                "build:import_items",
+                "build_commands:import_items",
             ),
         },
         "",

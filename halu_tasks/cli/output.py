@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halu_tasks.core.credentials import printable
-from halu_tasks.text.figures import NONE
+from halu_tasks.text.number_format import NONE
 
 EXIT_PARTIAL = 3
 """The exit status of a command that finished without a part of its input, which a message names."""

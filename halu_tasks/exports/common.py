@@ -12,7 +12,7 @@ from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_yo
 from halu_tasks.core.files import atomic_path, create_folder
 from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.comparability import Entry
 from halu_tasks.results.read import read_and_warn
 from halu_tasks.results.run import Run
@@ -120,7 +120,7 @@ class PublicRun:
     def judged(self) -> set[str]:
         """The names of the figures that rest on verdicts of a judge."""
         run, task = self.run, self.run.benchmark_task
-        if not (task.judged and run.judge):
+        if not (task.judge_spec and run.judge):
             return set()
         scorer = ReplyScorer(task, run.scoring, asks_confidence=run.asked["confidence"])
         scores = [scorer.score(answered.item, Reply(answered.reply)) for answered in run.answers]

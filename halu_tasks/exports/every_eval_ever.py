@@ -168,11 +168,11 @@ def _metric(public: PublicRun, name: str) -> dict[str, Any]:
     }
     if (low, high) == (0.0, 1.0):
         known["metric_unit"] = "proportion"
-    if name in public.judged and task.judged and public.run.judge:
+    if name in public.judged and task.judge_spec and public.run.judge:
         known["llm_scoring"] = {
             "judges": [{"model_info": _model(public, public.run.judge)}],
-            "input_prompt": task.judged.prompt,
-            "additional_details": {"prompt_hash": prompt_hash({"user": task.judged.prompt})},
+            "input_prompt": task.judge_spec.prompt,
+            "additional_details": {"prompt_hash": prompt_hash({"user": task.judge_spec.prompt})},
         }
     return known
 

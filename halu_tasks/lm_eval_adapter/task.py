@@ -39,8 +39,8 @@ from halu_tasks.replies.warnings import HowAsked, run_warnings
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build
-from halu_tasks.tasks.asking import response_schema, worked_examples
-from halu_tasks.tasks.registry import HEADLINE, check_groups_beside, registry, task_of
+from halu_tasks.tasks.prompting import response_schema, worked_examples
+from halu_tasks.tasks.task_registry import HEADLINE, check_groups_beside, registry, task_of
 from halu_tasks.tasks.yaml_files import TaskFile, comparable, read_task_file
 
 _tasks_of_run: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
@@ -81,9 +81,9 @@ class HaluTask(ConfigurableTask):
         super().__init__(config=_lm_eval_config(evaluation) | passed_on)
         self._version = (passed_on.get("metadata") or {}).get("version", float(evaluation.task.version))
         self._chat_template: bool | None = None
-        groups = [group for group in registry()[1].values() if evaluation.task.reference in group.members]
+        groups = [group for group in registry()[1].values() if evaluation.task.base_task in group.members]
         # without a judge, what it says has no value; a mean of a group is then undefined, not one of fewer tasks
-        unjudged = evaluation.task.judged if not evaluation.options.judge else None
+        unjudged = evaluation.task.judge_spec if not evaluation.options.judge else None
         lacking = {metric.name for metric in evaluation.metrics if unjudged and unjudged.is_said_by(metric.columns)}
         lacking -= {name for group in groups for name in group.means}
         self._metrics = [metric for metric in evaluation.metrics if metric.name not in lacking]
@@ -242,7 +242,7 @@ class HaluTask(ConfigurableTask):
             reply = requests[0].resps[0]
             failure = reply.failure if isinstance(reply, FailedReply) else ""
             return with_target(item, doc["target"]), Reply(reply, failure=failure)
-        choices = self._evaluation.task.rules.choices
+        choices = self._evaluation.task.scoring.choices
         assert choices
         first, second = (request.resps[0][0] for request in requests)
         probability, text = probability_of_likelihoods(first, second), doc.get(embedded.REPLY)
@@ -396,7 +396,7 @@ def _lm_eval_config(evaluation: Evaluation) -> dict[str, Any]:
         generation["top_p"] = decoding.top_p
     output: dict[str, Any] = {"output_type": "generate_until", "generation_kwargs": generation}
     if evaluation.asks_for_probability:
-        output = {"output_type": "multiple_choice", "doc_to_choice": list(evaluation.task.rules.choices or ())}
+        output = {"output_type": "multiple_choice", "doc_to_choice": list(evaluation.task.scoring.choices or ())}
     return {
         **output,
         "test_split": "test",

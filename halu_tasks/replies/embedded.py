@@ -99,7 +99,7 @@ class Embedded:
                 f"item: {id})"
             )
         if self.kind == "oracle":
-            choices = evaluation.task.rules.choices
+            choices = evaluation.task.scoring.choices
             return Reply(evaluation.oracle(item), probability=float(item.target == choices[0]) if choices else None)
         if self.kind == "baseline":
             return Reply(evaluation.baseline(item))

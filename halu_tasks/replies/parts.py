@@ -30,7 +30,7 @@ from halu_tasks.replies.scoring import asks_models, scores_of
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, build
-from halu_tasks.tasks.annotators import OtherAnnotators
+from halu_tasks.tasks.human_baseline import OtherAnnotators
 
 BUCKETS = 512
 """The number of groups into which clusters are divided by their hashes."""

@@ -127,7 +127,7 @@ def prediction_rows(
         DataError: A row is malformed, or there are none, as when the upload of a file failed.
     """
     row, drawn = None, defaultdict[str, list[str]](list)
-    choices = evaluation.task.rules.choices if evaluation else ("", "")
+    choices = evaluation.task.scoring.choices if evaluation else ("", "")
     for line, row in _rows(file, id_field, output_field):
         try:
             if row.keys() >= _OF_SAMPLE and id_field not in row:
@@ -294,9 +294,9 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
     task, reply, place = evaluation.task, row.reply, f"{file}:{row.line}"
     labels = _own_targets(evaluation)
     if reply.target is not None and reply.target not in labels:
-        why = "the id gives the order" if task.rules.own_targets else f"the answers of {task.name} have no order"
+        why = "the id gives the order" if task.scoring.own_targets else f"the answers of {task.name} have no order"
         raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")
-    if reply.probability is not None and task.rules.choices is None:
+    if reply.probability is not None and task.scoring.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
     if not known:
         how = items_command(evaluation)
@@ -305,7 +305,7 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
 
 def _own_targets(evaluation: Evaluation | None) -> tuple[str, ...]:
     """Return the targets that predictions may state, because questions have an order that their ids do not give."""
-    return evaluation.task.rules.own_targets if evaluation and not evaluation.options.both_orders else ()
+    return evaluation.task.scoring.own_targets if evaluation and not evaluation.options.both_orders else ()
 
 
 def with_target(item: Item, target: str | None) -> Item:

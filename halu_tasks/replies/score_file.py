@@ -31,6 +31,7 @@ from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.executors.jobs import Executor, Report, run_here
+from halu_tasks.replies.label_notes import check_reference_labels, uncorrected_note
 from halu_tasks.replies.parts import (
     BUCKETS,
     NO_FILE,
@@ -47,7 +48,6 @@ from halu_tasks.replies.parts import (
     write_records,
 )
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow, named_as, shards_at
-from halu_tasks.replies.reference import check_reference, uncorrected_note
 from halu_tasks.replies.scoring import asks_models, prepare_judge
 from halu_tasks.replies.warnings import UNPLACED, SameAnswer, run_warnings
 from halu_tasks.scorers.answer import Outcome
@@ -60,8 +60,8 @@ from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.confidence import CONFIDENCE
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
-from halu_tasks.tasks.annotators import BesidePeople, PeopleSums
-from halu_tasks.tasks.registry import Group, group_at, tasks_at
+from halu_tasks.tasks.human_baseline import BesidePeople, PeopleSums
+from halu_tasks.tasks.task_registry import Group, group_at, tasks_at
 
 # the number of parts that files are divided into, at most
 _MOST_PARTS = 64
@@ -156,7 +156,7 @@ def score_file(
         JudgeError: The judge failed on too many items.
     """
     evaluation = build(task, options)
-    check_reference(evaluation)
+    check_reference_labels(evaluation)
     if details:
         _check_writable(Path(details))
     shards = tuple(shards_at(predictions, evaluation.task.name))
@@ -258,7 +258,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             same.add(record.id, score["answer"], score["target"])
         columns = _columns(records, needs_ids=needs_ids)
         unplaced += int((columns[UNPLACED] > 0).sum())
-        if task.judged or keep:
+        if task.judge_spec or keep:
             kept += (_score(record) for record in records)
         for key, metric in metrics.items():
             parts[key].append(_part(metric, columns))
@@ -281,7 +281,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         estimates={name: figure for (reply, name), figure in figures.items() if reply is None},
         references={
             reply: {name: figure.value for (other, name), figure in figures.items() if other == reply}
-            for reply in evaluation.scoring.reference_replies
+            for reply in evaluation.scorer.fixed_replies
         },
         warnings=[
             *warnings,
@@ -304,7 +304,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
 def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str | None, str], Metric]:
     """Return the metrics to compute, by name and the reply to compare with; None for the replies in the files."""
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
-    references = evaluation.scoring.reference_replies
+    references = evaluation.scorer.fixed_replies
     metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
     # those of what no reply has would keep columns of all replies
     missing = {fact for fact in (FACT, CONFIDENCE) if not any(_has_fact(file, fact) for file in files)}

@@ -18,8 +18,8 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.knowledge import named_files
-from halu_tasks.replies.reference import check_reference
-from halu_tasks.replies.scorer import ReplyScorer, Role
+from halu_tasks.replies.label_notes import check_reference_labels
+from halu_tasks.replies.reply_scorer import ReplyScorer, Role
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, Task, registry
@@ -30,10 +30,11 @@ logger = logging.getLogger(__name__)
 def judge_warnings(task: Task, options: Options) -> list[str]:
     """Return the warnings of a judged task without a judge, and of models that the task's file suggests in vain."""
     warnings = []
-    if task.judged and not options.judge and not options.verdicts:
+    if task.judge_spec and not options.judge and not options.verdicts:
         warnings.append(
             f"{task.name}: no judge was named, so {task.headline} is missing and only metrics without a judge, such as "
-            f'{task.judged.unjudged}, are reported; name a judge with --metadata \'{{"halu_judge": "openai/gpt-4o"}}\' '
+            f"{task.judge_spec.unjudged}, are reported; name a judge with "
+            """--metadata '{"halu_judge": "openai/gpt-4o"}' """
             "(lm-eval), --model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
         )
     chosen = tuple(name for name in ("judge", "reader") if getattr(options, name))
@@ -53,7 +54,7 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
 
 def asks_models(evaluation: Evaluation) -> bool:
     """Return whether models are asked to score replies: a judge, or one that reads them."""
-    return bool(evaluation.reader or (evaluation.task.judged and evaluation.options.judge))
+    return bool(evaluation.reader or (evaluation.task.judge_spec and evaluation.options.judge))
 
 
 def check_knowledge(evaluation: Evaluation) -> None:
@@ -63,7 +64,7 @@ def check_knowledge(evaluation: Evaluation) -> None:
         UsageError: It has none.
         DataError: They do not exist, or are of another format.
     """
-    judged, options, name = evaluation.task.judged, evaluation.options, evaluation.task.name
+    judged, options, name = evaluation.task.judge_spec, evaluation.options, evaluation.task.name
     looks_up = judged is not None and judged.claims is not None and judged.claims.looks_up
     if options.judge_knowledge is None:
         if looks_up:
@@ -92,19 +93,19 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
         UsageError: An option about judges does not fit the judge or the others.
         DataError: The passages in which it looks claims up do not exist, or are of another format.
     """
-    check_reference(evaluation)
-    if evaluation.options.verdicts and not evaluation.task.judged:
+    check_reference_labels(evaluation)
+    if evaluation.options.verdicts and not evaluation.task.judge_spec:
         raise UsageError(f"task {evaluation.task.name} has no judge, so recorded verdicts say nothing of it")
     if evaluation.options.verdicts and asks:
         raise UsageError("option verdicts: recorded verdicts are on replies that exist; use halu-tasks score")
-    judged = evaluation.task.judged
+    judged = evaluation.task.judge_spec
     if evaluation.options.judge_knowledge or (judged and evaluation.options.judge):
         check_knowledge(evaluation)
     for warning in judge_warnings(evaluation.task, evaluation.options):
         logger.warning(warning)
     if not asks_models(evaluation):
         return  # without the import, which takes as long as scoring some thousand replies
-    from halu_tasks.judging.judge import Judge, with_judge
+    from halu_tasks.judging.judge_model import Judge, with_judge
 
     check = Judge.reach if asks else Judge.opened
     if evaluation.reader:
@@ -130,7 +131,7 @@ def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]])
     try:
         return scores_of(evaluation, replies)
     except BaseException as error:
-        if not (evaluation.task.judged or evaluation.reader):
+        if not (evaluation.task.judge_spec or evaluation.reader):
             raise
         path = keep_replies(evaluation, replies)
         kept = f"the replies are saved in {path}" if path else "the replies could not be saved"
@@ -154,7 +155,7 @@ def scores_of(
     Raises:
         JudgeError: The judge failed on more than the allowed share of questions, or would cost more than is allowed.
     """
-    judged, options = evaluation.task.judged, evaluation.options
+    judged, options = evaluation.task.judge_spec, evaluation.options
 
     def ask(role: Role, texts: Sequence[tuple[Item, str]]) -> Sequence[Sequence[Verdict]]:
         if role == "judge":
@@ -175,7 +176,7 @@ def _verdicts(
 ) -> Sequence[Sequence[Verdict]]:
     from tqdm import tqdm
 
-    from halu_tasks.judging.judge import with_judge
+    from halu_tasks.judging.judge_model import with_judge
 
     with tqdm(total=len(texts), desc=doing) as bar:
         return with_judge(options, spec, lambda judge: judge.of_replies(texts, bar.update), costs)

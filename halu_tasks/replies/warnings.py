@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from halu_tasks.core.options import Options
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.replies.reference import label_warnings
+from halu_tasks.replies.label_notes import label_warnings
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.score import ScoredReply
@@ -87,7 +87,7 @@ def reply_warnings(
         For each warning, how many replies there are, and what they are and what to do.
     """
     total, stops = sum(outcomes.values()), stops or {}
-    worth = "earn nothing" if task and task.judged and task.judged.labels else "count as wrong"
+    worth = "earn nothing" if task and task.judge_spec and task.judge_spec.labels else "count as wrong"
     warnings = []
     most: Mapping[Outcome, float] = {EMPTY: MOST_EMPTY, UNPARSED: MOST_UNPARSED, INFERRED: MOST_INFERRED}
     for outcome, threshold in most.items():
@@ -136,7 +136,7 @@ def _advice_on_unparsed(how: HowAsked | None, task: Task | None, cut: int, count
         yield f"{which}, raise the token limit{how.more_tokens if how else ''}"
     if cut == count:
         return
-    form = getattr(task and task.rules.read, "form", "docs/reading.md")
+    form = getattr(task and task.scoring.read, "form", "docs/reading.md")
     helps = how.forms(task) if how else ["ask for JSON", "show worked examples"]
     if task and isinstance(task.data.source, OwnSource):
         helps.insert(0, f"ask for what is read ({form})")
@@ -258,8 +258,8 @@ def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], afte
     """
     from halu_tasks.scorers.statistics.differences import difference  # imports numpy, which listings avoid
 
-    name = task.judged.coverage if task.judged else None
-    metric = next((metric for metric in task.scoring[mode].metrics if metric.name == name), None)
+    name = task.judge_spec.coverage if task.judge_spec else None
+    metric = next((metric for metric in task.scorers[mode].metrics if metric.name == name), None)
     change = difference(metric, after, before) if metric else None
     if change is None or change.value >= 0 or (change.stderr and change.high is not None and change.high >= 0):
         return []
@@ -316,9 +316,9 @@ def verdict_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[tuple[st
             "its end are left out; raise judge_max_characters=N"
         )
         warnings.append((_share(len(cut), asked, "questions"), meaning))
-    if not failed or task.judged is None:
+    if not failed or task.judge_spec is None:
         return warnings
-    name, meaning = task.judged.measurement, "have no verdict of the judge"
+    name, meaning = task.judge_spec.measurement, "have no verdict of the judge"
     counted = [number for number, score in zip(failures, scores, strict=True) if name in score.facts]
     if any(counted):
         more = sum(counted) / len(counted)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from halu_tasks import __version__
 from halu_tasks.report.details import write_details
-from halu_tasks.report.records import About, Column, Pair, Place, Ranks, Report
+from halu_tasks.report.report_records import About, Column, Pair, Place, Ranks, Report
 from halu_tasks.report.summary import joined
 from halu_tasks.results.comparability import Entry, different_settings
 from halu_tasks.results.run import Skipped

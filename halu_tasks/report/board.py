@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from halu_tasks.replies.embedded import reads_prompts
-from halu_tasks.report.columns import column_of, is_shown, published_figure
-from halu_tasks.report.records import Column, Mean, MeanFigure, PublishedFigure, Report, representative
+from halu_tasks.report.report_columns import column_of, is_shown, published_figure
+from halu_tasks.report.report_records import Column, Mean, MeanFigure, PublishedFigure, Report, representative
 from halu_tasks.results.comparability import Entry, asked_otherwise, entries_of, labelled, not_paired, repeats
 from halu_tasks.results.published import published
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.option_metrics import penalty_of
 from halu_tasks.tasks import Task, registry
-from halu_tasks.tasks.registry import Group
+from halu_tasks.tasks.task_registry import Group
 
 # kinds of data, beginning with those that best represent the benchmark
 _DATA = ("pinned", "own", "extract", "local", "sample")
@@ -110,7 +110,7 @@ def _arranged(
 
     def place(task: Task) -> tuple[int, str]:
         """Sort derived tasks after the packaged task that they are derived from."""
-        return order.index(task.reference) if task.reference in order else len(order), task.name
+        return order.index(task.base_task) if task.base_task in order else len(order), task.name
 
     by_task: dict[str, list[_Draft]] = {}
     for draft in sorted(drafts, key=lambda draft: (place(draft.task), _rank(draft))):
@@ -225,7 +225,7 @@ def _rank(column: Column | _Draft) -> tuple[Any, ...]:
     kind = run.provenance.data
     return (
         _DATA.index(kind) if kind in _DATA else len(_DATA),
-        task.judged is not None and run.judge is None,
+        task.judge_spec is not None and run.judge is None,
         run.scoring != "strict",
         len(run.options) + (run.provenance.fewshot not in (None, task.prompts.shots)),
         -len(run.scores) // run.epochs,

@@ -19,11 +19,11 @@ from tqdm import tqdm
 
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
-from halu_tasks.report.records import Column, Json, Report, number_in_detail
+from halu_tasks.report.report_records import Column, Json, Report, number_in_detail
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.attempts import Attempts, attempts_of
-from halu_tasks.scorers.benchmarks.spans import places, read_marks
+from halu_tasks.scorers.benchmarks.span_scorers import places, read_marks
 from halu_tasks.scorers.columns import Columns
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import Label
@@ -116,7 +116,7 @@ def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[R
     """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
     mode = OTHER_MODE[run.scoring]
     values = _values_of(column.measure, run.scores)
-    if column.benchmark_task.judged:
+    if column.benchmark_task.judge_spec:
         return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
     scores = []
     for answered in run.answers:
@@ -163,13 +163,13 @@ def _text(value: Any) -> str | None:
 
 def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Json:
     task = column.benchmark_task
-    label = task.rules.choices[0] if task.rules.choices else None
+    label = task.scoring.choices[0] if task.scoring.choices else None
     scores = {entry.id: run.scores for entry, run in column.runs.items()}
-    labelled = isinstance(task.rules.answer, Label)
+    labelled = isinstance(task.scoring.answer, Label)
     matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
     curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
     modes = list(_both_modes(column, replies)) or None
-    attempts = attempts_of(task.scoring[column.scoring].facts)
+    attempts = attempts_of(task.scorers[column.scoring].facts)
     risks = [_risk(entry, attempts, own) for entry, own in scores.items()] if attempts else []
     return {
         "column": column.id,
@@ -178,7 +178,7 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
         "calibration": [curve for curve in curves if curve],
         "risk": [curve for curve in risks if curve],
         "modes": modes,
-        "modes_missing": "" if modes else JUDGED_ONCE if column.benchmark_task.judged else NO_COMMON_METRIC,
+        "modes_missing": "" if modes else JUDGED_ONCE if column.benchmark_task.judge_spec else NO_COMMON_METRIC,
         "items": _shown_items(column, replies, limit, per_kind),
     }
 
@@ -187,7 +187,7 @@ def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> 
     """Break the headline, and the shares of a judge's labels, down by each tag with several values."""
     columns = {entry: by_cluster(own) for entry, own in scores.items()}
     metrics = {metric.name: metric for metric in column.benchmark_task.metrics_of(column.scoring, column.first.scores)}
-    judged = column.benchmark_task.judged
+    judged = column.benchmark_task.judge_spec
     shares = [name for name in metrics if name in judged.measurements] if judged else []
     tags = {answered.item.id: answered.item.tags for answered in column.first.answers}.values()
     for name in dict.fromkeys(name for item_tags in tags for name in item_tags):
@@ -275,7 +275,7 @@ def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
     metrics = _metrics(column, mode)
     names = (name for name in (column.headline, *column.directions) if name != UNPARSED)
     metric = next((metrics[name] for name in names if name in theirs and name in metrics), None)
-    if metric is None or column.benchmark_task.judged:
+    if metric is None or column.benchmark_task.judge_spec:
         return
     for entry, own in replies.items():
         both = {

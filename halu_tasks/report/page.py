@@ -18,7 +18,7 @@ from halu_tasks.core.records import to_json
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.report import text
 from halu_tasks.report.picture import beside_people, people_floor, picture, risk_plot, scale_of, signs
-from halu_tasks.report.records import (
+from halu_tasks.report.report_records import (
     Column,
     Json,
     Pair,
@@ -33,7 +33,7 @@ from halu_tasks.report.summary import answer, cautions, findings, rule, summary,
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.text.figures import escaped, format_estimate, format_needed, format_p_value
+from halu_tasks.text.number_format import escaped, format_estimate, format_needed, format_p_value
 
 _HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from halu_tasks.report.records import Cell, Column, Json, Mean, Place, Report
+from halu_tasks.report.report_records import Cell, Column, Json, Mean, Place, Report
 from halu_tasks.report.summary import best_floor, is_above, not_above_floor
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.metrics import Estimate

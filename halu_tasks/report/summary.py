@@ -7,7 +7,7 @@ from math import isfinite
 from statistics import fmean
 from typing import NamedTuple
 
-from halu_tasks.report.records import Cell, Column, Mean, Place, ReplyWarning, Report, part_answered
+from halu_tasks.report.report_records import Cell, Column, Mean, Place, ReplyWarning, Report, part_answered
 from halu_tasks.report.text import interval, number
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.answer import EMPTY, UNPARSED

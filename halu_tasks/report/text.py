@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from halu_tasks.text.figures import NONE
+from halu_tasks.text.number_format import NONE
 
 NAME = 80
 """Maximum length in characters of a name: of a model, a task, an item or a file."""

@@ -14,13 +14,13 @@ from halu_tasks.core.files import atomic_files, create_folder
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board, paired_board
 from halu_tasks.report.page import as_json, in_detail, markdown, render
-from halu_tasks.report.records import Column, ReplyWarning, Report
+from halu_tasks.report.report_records import Column, ReplyWarning, Report
 from halu_tasks.report.summary import warning_text
 from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.read import read_and_warn, read_results
-from halu_tasks.results.reference import with_reference
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
-from halu_tasks.tasks.registry import group_named
+from halu_tasks.results.verdict_labels import with_reference_labels
+from halu_tasks.tasks.task_registry import group_named
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 FILES = (PAGE, TEXT, FIGURES, TABLE)
@@ -71,7 +71,7 @@ def write_report(
     groups, paths = [*map(group_named, files)], [path for path in paths if path not in files]
     results = read_and_warn(paths, warn, warn_unfinished=warn_unfinished)
     create_folder(folder, "report")
-    runs, warnings = with_reference(results.runs, reference) if reference else (results.runs, [])
+    runs, warnings = with_reference_labels(results.runs, reference) if reference else (results.runs, [])
     with atomic_files(folder, PAGE, "report") as made:
         report = assemble(board(runs, groups), results.skipped, title, table=made / TABLE, margin=margin)
         without = {group.name for group in groups} - {mean.group for mean in report.means}

@@ -48,7 +48,7 @@ def not_paired(first: Run, other: Run) -> Differences:
     elif not shared_items(first, other):
         mismatch = same_items(first.scores, other.scores)
         differences["has none of the same items"] = f"{mismatch}; run both with the same options"
-    elif not differences and (ids := other_targets(first, other)) and not first.benchmark_task.rules.own_targets:
+    elif not differences and (ids := other_targets(first, other)) and not first.benchmark_task.scoring.own_targets:
         differences[f"has a different correct answer for {len(ids)} items, such as {ids[0]}"] = ""
     return differences
 

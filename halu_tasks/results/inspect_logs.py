@@ -21,13 +21,13 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import path_without_url_signs
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.limits import check_archive, read_member
-from halu_tasks.inspect_adapter.figures import RECORD, LoggedReply, stops_of
+from halu_tasks.inspect_adapter.inspect_metrics import RECORD, LoggedReply, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
-from halu_tasks.scorers.methods import total
-from halu_tasks.solvers.asking import SampleMetadata
+from halu_tasks.scorers.method_metrics import total
+from halu_tasks.solvers.model_calls import SampleMetadata
 from halu_tasks.tasks import Provenance
 
 PACKAGE = "halu_tasks/"
@@ -315,7 +315,7 @@ def _failed(sample: Mapping[str, Any], mode: str, *, has_judge: bool) -> tuple[R
     message = str(error["message"] if isinstance(error, dict) else error)
     reply = Reply("", failure=redacted(" ".join(message.split())))
     task = metadata.benchmark_task
-    judged = task.judged if has_judge else None
+    judged = task.judge_spec if has_judge else None
     score = ReplyScorer(task, mode, judged, asks_confidence=metadata.confidence).score(item, reply)
     return RunReply(item, "", score), LoggedReply(score, metadata)
 

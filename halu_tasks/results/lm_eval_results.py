@@ -10,7 +10,7 @@ from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.items import OF_ITEM, Item, Reply
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, own_settings
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
@@ -131,12 +131,12 @@ def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, pr
 
 def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scorer: ReplyScorer) -> RunReply:
     """Score a sample that was asked for likelihoods, for which lm-eval logs no score."""
-    assert task.rules.choices
+    assert task.scoring.choices
     (first, reply), (second, _) = row["filtered_resps"]
     probability = probability_of_likelihoods(float(first), float(second))
     item = _item(doc, task)
     if reply in (None, "None"):
-        reply = "" if probability is None else task.rules.choices[probability <= 0.5]
+        reply = "" if probability is None else task.scoring.choices[probability <= 0.5]
     score = scorer.score(item, Reply(reply, probability=probability))
     return RunReply(item, reply, score if probability is not None else without_probability(score))
 

@@ -1,6 +1,6 @@
 """Figures published in papers, for comparison with this package's figures for the same quantities.
 
-They are stored in `halu_tasks/reference/`, one file per paper, with each table as columns and rows:
+They are stored in `halu_tasks/published/`, one file per paper, with each table as columns and rows:
 
     paper: the short name that sources begin with
     tables:
@@ -9,7 +9,7 @@ They are stored in `halu_tasks/reference/`, one file per paper, with each table 
         columns: {task: [metric, …], …}, in the order of a row's values
         rows: {model: [value, …], …}; null for a figure that there is not
         notes: [{text, and optionally the tasks, metrics and models that it is about; all by default}, …]
-    prompts: see `halu_tasks.tasks.asking`
+    prompts: see `halu_tasks.tasks.prompting`
 
 A figure that a paper prints in two tables is listed once.
 """
@@ -24,7 +24,7 @@ from typing import Any
 
 from halu_tasks.core.files import read_yaml
 from halu_tasks.tasks import registry
-from halu_tasks.tasks.asking import REFERENCE
+from halu_tasks.tasks.prompting import REFERENCE
 
 PROTOCOLS = Path(__file__).parent.parent / "protocols"
 """Run configurations of published tables: `lm_eval/` for `lm_eval run --config`, `inspect/` for `inspect eval

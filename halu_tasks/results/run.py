@@ -18,7 +18,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PENALTY, Options
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.replies.warnings import (
     HowAsked,
     SameAnswer,
@@ -292,7 +292,7 @@ class Run:
     @cached_property
     def targets_hash(self) -> int:
         """A hash of the correct answers, of which models that are asked in another order have others."""
-        labelled = bool(self.benchmark_task.rules.own_targets)
+        labelled = bool(self.benchmark_task.scoring.own_targets)
         return hash(() if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores)))
 
     @cached_property

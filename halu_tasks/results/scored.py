@@ -12,11 +12,11 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.predictions import prediction_rows, with_target
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, Run, RunReply
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import Evaluation, Provenance, build
-from halu_tasks.tasks.asking import PACKAGED
+from halu_tasks.tasks.prompting import PACKAGED
 
 RECORD = "halu_tasks"
 
@@ -58,7 +58,7 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
         for epoch in epochs
         if (item.id, epoch) in replies or not record["partial"]
     ]
-    if task.judged and provenance.judge:
+    if task.judge_spec and provenance.judge:
         scores = _read_details(path, record, evaluation, pairs)
     else:
         scorer = ReplyScorer.of_record(task, provenance)

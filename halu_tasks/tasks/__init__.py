@@ -1,15 +1,15 @@
 """Tasks: what a task file declares, the registry that both harnesses read, and how items are built."""
 
-from halu_tasks.tasks.build import Evaluation, build
-from halu_tasks.tasks.provenance import Provenance, TaskReference
-from halu_tasks.tasks.registry import registry, source_named, task_named, tasks_selected
-from halu_tasks.tasks.task import Task
+from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.evaluation import Evaluation, build
+from halu_tasks.tasks.provenance import Provenance, TaskRef
+from halu_tasks.tasks.task_registry import registry, source_named, task_named, tasks_selected
 
 __all__ = [
     "Evaluation",
     "Provenance",
     "Task",
-    "TaskReference",
+    "TaskRef",
     "build",
     "registry",
     "source_named",

@@ -19,11 +19,11 @@ from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import JudgedText, Spans, Strings
 from halu_tasks.scorers.metrics import Metric, estimates
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.tasks.build import build
+from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.evaluation import build
 from halu_tasks.tasks.keys import GroupKeys, validated
 from halu_tasks.tasks.prompts import PARTS
-from halu_tasks.tasks.registry import Group, check_tags, registry, task_of
-from halu_tasks.tasks.task import Task
+from halu_tasks.tasks.task_registry import Group, check_tags, registry, task_of
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 from halu_tasks.text.marks import CATEGORIES
 
@@ -115,7 +115,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
         raise file.fault("cases", f"makes no items of {of}")
     if not all(isinstance(item, Item) for item in items):
         raise file.fault("cases", "returns something other than items (halu_tasks.core.items.Item)")
-    ids, scores, tags = set[str](), list[ScoredReply](), task.rules.tags
+    ids, scores, tags = set[str](), list[ScoredReply](), task.scoring.tags
     for item in items:
         if item.id in ids:
             yield file.fault("rows", evaluation.repeated_id(item.id))
@@ -128,7 +128,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     for tag in tags:
         if tag not in known:
             yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
-    if isinstance(answer := task.rules.answer, Spans) and answer.categories:
+    if isinstance(answer := task.scoring.answer, Spans) and answer.categories:
         named = [name for item in items for name in item.gold.categories or ()]
         if named and not any(named):
             reason = f"categories: no span of {of} has one; a record has it under {', '.join(CATEGORIES)}"
@@ -150,10 +150,10 @@ def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> ScoredRepl
     if missing := [name for name in task.prompts.fields if name not in item.fields]:
         raise file.fault("fields", f"{of} lacks the field {missing[0]!r}; it has {', '.join(item.fields)}")
     with _naming(file, "answer", f"{of}: "):
-        task.rules.answer.check(item)
-        if isinstance(task.rules.answer, Spans | Strings):
+        task.scoring.answer.check(item)
+        if isinstance(task.scoring.answer, Spans | Strings):
             _check_quoted(item)
-    for tag, values in task.rules.tags.items():
+    for tag, values in task.scoring.tags.items():
         if tag in item.tags and item.tags[tag] not in values:
             raise file.fault("tags", f"{tag}: {of} has {item.tags[tag]!r}, which is not listed")
     prompt = task.prompts.wording(Options()).prompt
@@ -165,7 +165,7 @@ def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> ScoredRepl
     with _naming(file, "doc_to_target"):
         score = task.score("strict", item, Reply(task.prompts.oracle(render(item, prompt))))
     headline = task.headline_metric("strict")
-    value = None if task.judged or headline.item is None else headline.item(score)
+    value = None if task.judge_spec or headline.item is None else headline.item(score)
     if value is not None and math.isnan(value):
         raise file.fault("metric_list", f"{headline.name} has no value for the full-score reply to {of}")
     if value is not None and not _is_full(headline, value):
@@ -191,16 +191,16 @@ def _check_quoted(item: Item) -> None:
 
 def _metric_faults(task: Task, scores: Sequence[ScoredReply], of: str) -> Iterator[str]:
     """Say what metrics lack over the full-score replies to all items; those of a judge are undefined without it."""
-    metrics = {metric.name: metric for metric in task.scoring["strict"].metrics if not metric.requires_option}
-    values = {} if task.judged else estimates(metrics.values(), scores)
-    listed = [entry.name for entry in task.rules.metric_list if entry.name in metrics if values]
+    metrics = {metric.name: metric for metric in task.scorers["strict"].metrics if not metric.requires_option}
+    values = {} if task.judge_spec else estimates(metrics.values(), scores)
+    listed = [entry.name for entry in task.scoring.metric_list if entry.name in metrics if values]
     yield from (f"{name} has no value for the full-score replies to {of}" for name in listed if name not in values)
     headline = task.headline_metric("strict")
     if headline.name in values and not headline.item and not _is_full(headline, values[headline.name].value):
         value = values[headline.name].value
         yield f"{headline.name} of the full-score replies to {of} is {value:g} instead of {_full(headline):g}"
-    lacks_acc = all(metric.name != "acc" for metric in task.scoring["strict"].metrics)
-    if lacks_acc and not isinstance(task.rules.answer, Spans | Strings | JudgedText):
+    lacks_acc = all(metric.name != "acc" for metric in task.scorers["strict"].metrics)
+    if lacks_acc and not isinstance(task.scoring.answer, Spans | Strings | JudgedText):
         yield "lacks acc, which all other tasks with labels have; list it, too"
 
 

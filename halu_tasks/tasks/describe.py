@@ -17,9 +17,9 @@ from halu_tasks.data.locate import Located, find_beside
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.gold import SpanGold, StringsGold
 from halu_tasks.scorers.kinds import Label
-from halu_tasks.tasks.build import build
-from halu_tasks.tasks.registry import registry, tasks_at
-from halu_tasks.tasks.task import Task
+from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.evaluation import build
+from halu_tasks.tasks.task_registry import registry, tasks_at
 
 Summary = dict[str, Any]
 _OF_SOURCE = ("name", "title", "paper", "homepage", "licence", "revision", "gated")
@@ -54,7 +54,7 @@ def summary(task: Task) -> Summary:
 def _metrics(task: Task) -> list[Summary]:
     """Summarize every metric once, with what it means in each mode."""
     metrics: dict[str, Summary] = {}
-    for mode, scorer in task.scoring.items():
+    for mode, scorer in task.scorers.items():
         for metric in scorer.metrics:
             summed = metrics.setdefault(metric.name, {"name": metric.name, "about": {}})
             summed["about"][mode] = metric.about
@@ -110,7 +110,7 @@ def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
         clusters.add(item.cluster)
         for tag, value in item.tags.items():
             tags[tag][value] += 1
-        if isinstance(task.rules.answer, Label):
+        if isinstance(task.scoring.answer, Label):
             labels[item.target] += 1
         else:
             parts += len(item.gold.spans) if isinstance(item.gold, SpanGold) else 0

@@ -17,7 +17,7 @@ from halu_tasks.data.rows import Row, read_json
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.kinds import Spans
 from halu_tasks.tasks.checks import CLASS
-from halu_tasks.tasks.data import TaskData
+from halu_tasks.tasks.data_source import TaskData
 from halu_tasks.tasks.rows_to_items import GoldKeys, of_cell, text_at
 from halu_tasks.text.folding import language_of
 from halu_tasks.text.marks import CATEGORIES, OFFSETS, marks_of

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import PENALTY
-from halu_tasks.tasks.asking import decoding_in_form
+from halu_tasks.tasks.definition import NAMING_KEYS, Task
 from halu_tasks.tasks.own import with_defaults
-from halu_tasks.tasks.registry import registry, task_named
-from halu_tasks.tasks.task import NAMING_KEYS, Task
+from halu_tasks.tasks.prompting import decoding_in_form
+from halu_tasks.tasks.task_registry import registry, task_named
 from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile, find_object
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TRUST = "HALU_TASKS_TRUST"
 
 
 @dataclass(frozen=True)
-class TaskReference:
+class TaskRef:
     """The name of a task in a log, and what else it takes to restore the task without its file.
 
     Attributes:
@@ -41,16 +41,16 @@ class TaskReference:
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, task: Task) -> TaskReference:
+    def of(cls, task: Task) -> TaskRef:
         """Return the reference that restores `task`."""
         if task is registry()[0].get(task.name):
             return cls(task.name)
         keys = [key for key in task.differing(task.packaged) if key not in NAMING_KEYS and key in task.file.values]
         values = {key: task.file.values[key] for key in keys}
-        return cls(task.name, task.reference, json.loads(json.dumps(values, default=_name_of)))
+        return cls(task.name, task.base_task, json.loads(json.dumps(values, default=_name_of)))
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> TaskReference:
+    def from_json(cls, record: Mapping[str, Any]) -> TaskRef:
         """Read the reference from a record that holds the keys of `as_json` among others."""
         return cls(**{name: record[name] for name in _REFERENCE if name in record})
 
@@ -165,7 +165,7 @@ class Provenance:
         options: The values of the options that only some tasks have, by name; `judge` is one of judged tasks.
     """
 
-    task: TaskReference
+    task: TaskRef
     version: str
     scoring: str
     data: str
@@ -229,6 +229,6 @@ def _adapter() -> Any:
     return TypeAdapter(Provenance)
 
 
-_REFERENCE = tuple(own.name for own in fields(TaskReference))
+_REFERENCE = tuple(own.name for own in fields(TaskRef))
 # the entries of a record that are not those of options
 _OWN = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))

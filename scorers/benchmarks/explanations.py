@@ -21,7 +21,7 @@ from annotated_types import Gt, Le
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import ABSTAINED, Answer
-from halu_tasks.scorers.benchmarks import published
+from halu_tasks.scorers.benchmarks import released_readers
 from halu_tasks.scorers.classification import Unparsed, label_metric
 from halu_tasks.scorers.gold import ExplanationGold
 from halu_tasks.scorers.metrics import mean, share_unparsed
@@ -237,9 +237,9 @@ def score_factchd_published(item: Item[ExplanationGold], reply: str, verdicts: o
 
     A reply without a label keeps the score of its explanation, and is no true or false positive or negative.
     """
-    cleaned, gold = (published.published_clean(text) for text in (reply[:_LONGEST], item.gold.reason))
-    label = published.published_label(cleaned)
-    found = matches(published.published_explanation(cleaned), published.published_explanation(gold))
+    cleaned, gold = (released_readers.published_clean(text) for text in (reply[:_LONGEST], item.gold.reason))
+    label = released_readers.published_label(cleaned)
+    found = matches(released_readers.published_explanation(cleaned), released_readers.published_explanation(gold))
     found = {part: match or 0.0 for part, match in found.items()}
     answer = Answer(label, "" if label else "does not begin with a label")
     return score_label(item, answer, _measurements(found, item.gold.alpha, published=True))

@@ -46,12 +46,12 @@ from halu_tasks.scorers.judge import (
     read_verdict,
     shown_passages,
 )
+from halu_tasks.scorers.judge_correction import corrected, judge_error_metrics, label_facts
 from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claim_lists import ClaimListReader
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.verdicts import VerdictReader
-from halu_tasks.scorers.reference import corrected, judge_error_metrics, reference_facts
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.text.folding import slug
@@ -162,7 +162,7 @@ def open_scorer(without_verdict: Sense | None = None, empty: Sense = "neutral") 
         mean("closer_to_correct", "closer_to_correct", closer),
         share_unparsed(),
     )
-    facts = {"closer_to_correct", "judge_failed", "hallucinated", "good", "partial", *reference_facts(OPEN_ANSWER)}
+    facts = {"closer_to_correct", "judge_failed", "hallucinated", "good", "partial", *label_facts(OPEN_ANSWER)}
     return TaskScorer(score, metrics, facts, gold=AnswerGold)
 
 
@@ -287,7 +287,7 @@ def judged_scorer(
         *judge_error_metrics("bad_rate", judged),
         share_unparsed(),
     )
-    facts = {"judge_failed", "bad", "good", "partial", *shares.values(), *reference_facts(judged)}
+    facts = {"judge_failed", "bad", "good", "partial", *shares.values(), *label_facts(judged)}
     return TaskScorer(score, metrics, facts)
 
 
@@ -384,7 +384,7 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
         share_unparsed(),
     )
     numbers = ("asked", "failed", "claims", "good_claims", "relevant_claims", _BAD_CLAIMS, *number_of.values())
-    return TaskScorer(score, metrics, {*_MEASURED, *numbers, *reference_facts(judged)})
+    return TaskScorer(score, metrics, {*_MEASURED, *numbers, *label_facts(judged)})
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------
@@ -556,4 +556,4 @@ def fave_scorer() -> TaskScorer:
         _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
         share_unparsed(),
     )
-    return TaskScorer(score_summary, metrics, {*_COUNTS, *reference_facts(SUMMARY)}, gold=SummaryGold)
+    return TaskScorer(score_summary, metrics, {*_COUNTS, *label_facts(SUMMARY)}, gold=SummaryGold)

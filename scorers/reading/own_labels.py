@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
+from halu_tasks.scorers.reading.choices import OPTION_STEPS, Options
 from halu_tasks.scorers.reading.clauses import Clause, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token
-from halu_tasks.scorers.reading.options import OPTION_STEPS, Options
 from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.sentence import ParsedSentence
 from halu_tasks.scorers.reading.steps import Found, Question, ReplyPart, inference, statement

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halu_tasks.scorers.reading.options import OPTION_STEPS, Options
+from halu_tasks.scorers.reading.choices import OPTION_STEPS, Options
 from halu_tasks.scorers.reading.steps import Question
 from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
 from halu_tasks.scorers.reading.vocabulary import Vocabulary

@@ -19,7 +19,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from halu_tasks.scorers.answer import ABSTAINED, Answer
-from halu_tasks.scorers.reading.data import is_data, strings_in
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, expression_of
 from halu_tasks.scorers.reading.lines import (
     ENCLOSING,
@@ -41,6 +40,7 @@ from halu_tasks.scorers.reading.passage import Passage
 from halu_tasks.scorers.reading.questions import NO, hallucinates
 from halu_tasks.scorers.reading.reply import MARKUP, QUOTED, ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
+from halu_tasks.scorers.reading.structured_strings import is_data, strings_in
 from halu_tasks.text.folding import SPACELESS, fold
 
 Strings = Answer[list[str]]

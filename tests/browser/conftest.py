@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.report.page import render
-from halu_tasks.report.records import Report
+from halu_tasks.report.report_records import Report
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = [

@@ -12,7 +12,7 @@ import yaml
 from pydantic import TypeAdapter
 
 from halu_tasks.report.page import as_json
-from halu_tasks.report.records import (
+from halu_tasks.report.report_records import (
     About,
     Column,
     Condition,

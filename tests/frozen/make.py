@@ -54,7 +54,7 @@ def stored_replies() -> Iterable[dict[str, Any]]:
                     }
                     drawn = list(texts)[runs.draw(item.id, "mixed") % 3] if kind == "mixed" else kind
                     row: dict[str, Any] = {"id": item.id, "output": texts[drawn]}
-                    if kind == "mixed" and evaluation.task.rules.choices:
+                    if kind == "mixed" and evaluation.task.scoring.choices:
                         row["probability"] = runs.draw(item.id, "probability") % 101 / 100
                     predictions.append(row)
                 yield {"items": f"{task} {option}".strip(), "kind": kind, "predictions": predictions}
@@ -72,7 +72,7 @@ def write_logs(path: Path) -> None:
     from lm_eval.tasks import TaskManager
 
     from halu_tasks import task_configs
-    from halu_tasks.lm_eval_adapter.models import OracleLM, ReplayLM
+    from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM, ReplayLM
 
     manager = TaskManager(
         include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}

@@ -35,7 +35,7 @@ def of_baseline(evaluation: Evaluation) -> dict[str, float]:
 
 def fine(evaluation: Evaluation, item: Item, reply: str) -> list[str] | None:
     """What a judge says who has no objection; None where none is asked."""
-    judged = evaluation.task.judged
+    judged = evaluation.task.judge_spec
     if not judged:
         return None
     good = next((label for label, sense in judged.labels.items() if sense == "good"), "fine")
@@ -113,7 +113,7 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
     examples = {item.prompt: item for item in _example_items(evaluation)}
     for example in evaluation.examples:
         item = examples[example.prompt]
-        facts = evaluation.scoring.score(item, example.reply, fine(evaluation, item, example.reply)).facts
+        facts = evaluation.scorer.score(item, example.reply, fine(evaluation, item, example.reply)).facts
         assert facts.get("acc", 1.0) == 1.0 and facts.get("correct", 1.0) == 1.0
 
 
@@ -138,7 +138,7 @@ def test_a_reply_to_a_judged_task_that_only_declines_is_counted() -> None:
     assert declined.outcome == "abstained" and declined.facts["hallucinated"] == 0.0
     for reply in ("I don't know the year. It was built in Rome.", item.target):
         assert evaluation.task.score("strict", item, Reply(reply), verdicts).outcome == "answered"
-    assert "abstained" in {metric.name for metric in evaluation.scoring.metrics}
+    assert "abstained" in {metric.name for metric in evaluation.scorer.metrics}
 
 
 def test_a_question_that_comes_before_any_answer_hides_none() -> None:
@@ -175,8 +175,8 @@ def test_the_released_replies_give_the_published_figures(model: str, task: str, 
 def test_every_task_has_acc_which_is_1_for_the_right_reply(task: str, mode: str) -> None:
     """For tools that read nothing else."""
     evaluation = build(task, Options(data="sample"))
-    acc = next((metric for metric in evaluation.task.scoring[mode].metrics if metric.name == "acc"), None)
-    if acc is None and isinstance(evaluation.task.rules.answer, JudgedText):
+    acc = next((metric for metric in evaluation.task.scorers[mode].metrics if metric.name == "acc"), None)
+    if acc is None and isinstance(evaluation.task.scoring.answer, JudgedText):
         pytest.skip("a judged task may have its rate alone")
     assert acc
     assert acc.higher_is_better and acc.range == (0.0, 1.0) and acc.item

@@ -18,8 +18,8 @@ from halu_tasks.report.summary import summary
 from halu_tasks.report.write import compare
 from halu_tasks.results.run import Run
 from halu_tasks.tasks import build
-from halu_tasks.tasks.registry import HEADLINE
-from halu_tasks.text.figures import escaped
+from halu_tasks.tasks.task_registry import HEADLINE
+from halu_tasks.text.number_format import escaped
 
 # --- entries ----------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.report.write import compare_paths, write_report
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
-from halu_tasks.tasks.annotators import OtherAnnotators
+from halu_tasks.tasks.human_baseline import OtherAnnotators
 
 LM_EVAL = "class: !function halu_tasks.lm_eval_adapter.task.HaluTask\n"
 TEXTS = ["The film grossed a lot.", "Water boils at 90 degrees.", "Six legs has an ant.", "It is red.", "It is blue."]
@@ -215,7 +215,7 @@ def test_gold_and_people_of_mushroom(language: str, annotators: int, of_people: 
     assert {item.id for item in items} == {f"tst-{language}-{number}" for number in range(1, len(items) + 1)}
     for mode in ("strict", "paper"):
         scores = [task.score(mode, item, Reply(task.prompts.oracle(item))) for item in items]
-        figures = estimates([metric for metric in task.scoring[mode].metrics if metric.higher_is_better], scores)
+        figures = estimates([metric for metric in task.scorers[mode].metrics if metric.higher_is_better], scores)
         assert {figure.value for figure in figures.values()} == {1.0}
     # scoring each of 95 people against all others takes seconds
     beside = OtherAnnotators(task, of_people).beside((item, Reply("None")) for item in items)

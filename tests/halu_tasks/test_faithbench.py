@@ -17,7 +17,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.scorers.gold import LabelAnnotation
 from halu_tasks.tasks import Evaluation, build, registry
-from halu_tasks.tasks.annotators import OtherAnnotators
+from halu_tasks.tasks.human_baseline import OtherAnnotators
 
 POOLED = {
     "any": {"Unwanted": 439, "Questionable": 72, "Benign": 64, "Consistent": 175},
@@ -124,9 +124,9 @@ def test_responses_of_the_training_part_are_left_out_and_the_others_have_their_s
 
 
 def test_iou_is_the_same_in_all_tasks_that_ask_for_passages() -> None:
-    tasks = [task for task in registry()[0].values() if "iou" in {m.name for m in task.scoring["strict"].metrics}]
+    tasks = [task for task in registry()[0].values() if "iou" in {m.name for m in task.scorers["strict"].metrics}]
     assert {task.benchmark for task in tasks} >= {"refact", "halueval", "faithbench", "ragtruth", "wice"}
-    assert len({m.about for task in tasks for m in task.scoring["strict"].metrics if m.name == "iou"}) == 1
+    assert len({m.about for task in tasks for m in task.scorers["strict"].metrics if m.name == "iou"}) == 1
     assert {task.headline for task in tasks} == {"iou"}
 
 

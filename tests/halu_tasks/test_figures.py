@@ -3,7 +3,7 @@
 import pytest
 
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.text.figures import format_estimate, format_interval, format_p_value
+from halu_tasks.text.number_format import format_estimate, format_interval, format_p_value
 
 
 def test_a_figure_is_printed_with_its_interval_if_there_is_one() -> None:

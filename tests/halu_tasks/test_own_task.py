@@ -22,8 +22,8 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.metrics import estimates, mean
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.tasks import TaskReference, build
-from halu_tasks.tasks.registry import task_of_file
+from halu_tasks.tasks import TaskRef, build
+from halu_tasks.tasks.task_registry import task_of_file
 
 OWN = yaml.safe_load(Path(__file__).with_name("own_rows.yaml").read_text(encoding="utf-8"))
 EXPORTS = yaml.safe_load(Path(__file__).with_name("exports.yaml").read_text(encoding="utf-8"))
@@ -187,9 +187,9 @@ def test_data_that_are_named_replace_those_beside_the_file(tmp_path: Path, monke
 
 def test_a_log_has_neither_the_folder_nor_needs_the_file(tmp_path: Path) -> None:
     task = task_of_file(nested(tmp_path))
-    logged = json.dumps(TaskReference.of(task).as_json())
-    restored = TaskReference.from_json(json.loads(logged)).resolve()
-    assert str(tmp_path) not in logged and restored.rules.metric_list == task.rules.metric_list
+    logged = json.dumps(TaskRef.of(task).as_json())
+    restored = TaskRef.from_json(json.loads(logged)).resolve()
+    assert str(tmp_path) not in logged and restored.scoring.metric_list == task.scoring.metric_list
     assert build(restored, Options(data=str(tmp_path))).items == build(task, Options()).items
     with pytest.raises(DataError, match="nested: its rows are beside its task file, which is not known here"):
         build(restored, Options())

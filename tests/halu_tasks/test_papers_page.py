@@ -78,9 +78,9 @@ def accepted(name: str) -> set[str] | None:
     members = GROUPS[name].tasks if name in GROUPS else [TASKS[name]] if name in TASKS else []
     if not members:
         return None
-    metrics = {metric.name for task in members for mode in task.scoring.values() for metric in mode.metrics}
+    metrics = {metric.name for task in members for mode in task.scorers.values() for metric in mode.metrics}
     options = {option for task in members for option in task.prompts.task_options}
-    of_all = OF_EVERY_TASK - (set() if any(task.judged for task in members) else JUDGE)
+    of_all = OF_EVERY_TASK - (set() if any(task.judge_spec for task in members) else JUDGE)
     of_all -= set() if any("cot" in w.prompt for task in members for w in task.prompts.wordings) else {"cot"}
     return metrics | options | of_all
 

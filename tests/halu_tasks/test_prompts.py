@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.core.options import Options
-from halu_tasks.tasks import asking, build, registry
-from halu_tasks.tasks.asking import published_prompts, published_source, wording_hash
+from halu_tasks.tasks import build, prompting, registry
+from halu_tasks.tasks.prompting import published_prompts, published_source, wording_hash
 
 TASKS, _ = registry()
 TASK = "refact_judgment_independent"
@@ -20,7 +20,7 @@ SYSTEM, USER = 'Say which of "True" and "False" the answer is.', "Q {question}\n
 def known(monkeypatch: pytest.MonkeyPatch) -> None:
     """A published prompt whose text is known here."""
     sha256 = wording_hash({"system": SYSTEM, "user": USER})
-    monkeypatch.setattr(asking, "published_prompts", lambda: {TASK: {sha256: "Paper, Appendix Z"}})
+    monkeypatch.setattr(prompting, "published_prompts", lambda: {TASK: {sha256: "Paper, Appendix Z"}})
 
 
 @pytest.mark.parametrize(

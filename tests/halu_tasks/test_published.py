@@ -132,7 +132,7 @@ def test_every_quantity_is_one_that_the_package_prints() -> None:
         else:
             for mode in ("strict", "paper") if f.scoring == "both" else (f.scoring,):
                 of = [GROUPS[f.task].metric(n, mode) for n in GROUPS[f.task].means] if f.task in GROUPS else []
-                (metric,) = (m for m in of or TASKS[f.task].scoring[mode].metrics if m.name == f.metric)
+                (metric,) = (m for m in of or TASKS[f.task].scorers[mode].metrics if m.name == f.metric)
             low, high = metric.range
         assert low <= f.value <= high, f
 

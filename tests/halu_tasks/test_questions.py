@@ -131,7 +131,7 @@ def test_a_choice_is_read_as_published() -> None:
 
 @pytest.mark.parametrize("task", THREE)
 def test_neither_silence_nor_guessing_wins(task: str) -> None:
-    labels = build(task, Options(data="sample")).task.judged.labels  # type: ignore[union-attr]
+    labels = build(task, Options(data="sample")).task.judge_spec.labels  # type: ignore[union-attr]
     (good,), (bad,), (none,) = (
         [name for name in labels if labels[name] == sense] for sense in ("good", "bad", "neutral")
     )
@@ -192,10 +192,10 @@ def test_domains_of_omniscience_are_tags() -> None:
 @pytest.mark.parametrize("task", ["halluqa", *THREE])
 def test_a_judge_sees_question_reply_and_right_answers(task: str) -> None:
     built = build(task, Options(data="sample"))
-    assert built.task.judged
+    assert built.task.judge_spec
     for item in built.items:
-        (question,) = built.task.judged.questions(item, "the reply", 1000)
-        asked = built.task.judged.text(question)
+        (question,) = built.task.judge_spec.questions(item, "the reply", 1000)
+        asked = built.task.judge_spec.text(question)
         shown = [
             item.fields["question"],
             "the reply",

@@ -19,7 +19,7 @@ from halu_tasks.report.summary import summary
 from halu_tasks.results.run import RunReply
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
-from halu_tasks.tasks.registry import task_named
+from halu_tasks.tasks.task_registry import task_named
 
 TASK = "refact_judgment_independent"
 

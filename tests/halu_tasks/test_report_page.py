@@ -12,12 +12,12 @@ from report_model import altered, changed, from_json, model, model_json
 
 from halu_tasks.report.details import text_limit, titles
 from halu_tasks.report.page import as_json, in_detail, markdown, ranked, render, verdict
-from halu_tasks.report.records import Column, Floor, MeanFigure, Report, Result
+from halu_tasks.report.report_records import Column, Floor, MeanFigure, Report, Result
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
 from halu_tasks.results.comparability import Entry, labelled, short_names
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.text.figures import escaped
+from halu_tasks.text.number_format import escaped
 
 
 def test_a_text_is_escaped_before_pictures_are_put_in() -> None:

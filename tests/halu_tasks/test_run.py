@@ -20,12 +20,12 @@ from inspect_ai._cli.util import parse_cli_args
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.runs.command import shown
-from halu_tasks.runs.models import Harness, HarnessModel, named_model, read_models
-from halu_tasks.runs.run import ModelRun, Runs, checksum_of, in_folders
+from halu_tasks.runs.child_process import shown
+from halu_tasks.runs.model_specs import Harness, HarnessModel, named_model, read_models
+from halu_tasks.runs.run_tasks import ModelRun, Runs, checksum_of, in_folders
 from halu_tasks.solvers.methods import method_named
 from halu_tasks.tasks import registry, tasks_selected
-from halu_tasks.tasks.registry import packaged_file, tasks_at
+from halu_tasks.tasks.task_registry import packaged_file, tasks_at
 
 URL = "http://localhost:8000/v1"
 FAVE, TF = {"fave": None}, {"cfaith_tf": None}
@@ -273,7 +273,7 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(tmp_path: Path
     module = tmp_path / "scripted_harness.py"
     module.write_text(HARNESS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr("halu_tasks.runs.command._MODULES", {"lm_eval": "scripted_harness"})
+    monkeypatch.setattr("halu_tasks.runs.child_process._MODULES", {"lm_eval": "scripted_harness"})
     tasks = FAVE | TF | {"cfaith_choice": None}
     run = ModelRun(tmp_path / "m", HarnessModel("m", "lm_eval", "hf"), tasks, environment={"A": "1"})
     runs = Runs(tmp_path, (run,))
@@ -294,7 +294,7 @@ def harness_of(folder: Path, source: str, ending: int = signal.SIGINT) -> subpro
     """A process that runs a harness of this source, and writes tracebacks into output.txt."""
     (folder / "harness_module.py").write_text(source)
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "halu_tasks.runs.command", "0", "output.txt", "harness_module"],
+        [sys.executable, "-P", "-m", "halu_tasks.runs.child_process", "0", "output.txt", "harness_module"],
         cwd=folder, env={**os.environ, "PYTHONPATH": str(folder)}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True,
         # what runs in the background of a shell ignores Ctrl-C, and the tests may ignore another signal

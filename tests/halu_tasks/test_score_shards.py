@@ -28,12 +28,12 @@ from halu_tasks.data.locate import SAMPLE as FILES
 from halu_tasks.executors.jobs import run_here
 from halu_tasks.replies import parts
 from halu_tasks.replies import score_file as scoring
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.replies.score_file import ScoredFile, score_file
-from halu_tasks.replies.scorer import ReplyScorer
 from halu_tasks.results.scored import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
-from halu_tasks.tasks.annotators import OtherAnnotators
+from halu_tasks.tasks.human_baseline import OtherAnnotators
 
 INDEPENDENT, NEGATION = "refact_judgment_independent", "refact_localization_negation"
 PEOPLE = "faithbench"
@@ -48,7 +48,7 @@ def replies(task: str, epochs: int = 1, seed: int = 0) -> list[ROWS]:
     for epoch in range(1, epochs + 1):
         for item in evaluation.items:
             output = draw.choice([evaluation.task.prompts.oracle(item), evaluation.task.prompts.baseline(item), "?"])
-            weighed = evaluation.task.rules.choices and draw.random() < 0.9
+            weighed = evaluation.task.scoring.choices and draw.random() < 0.9
             rows.append(
                 {"id": item.id, "output": output}
                 | ({"epoch": epoch} if epochs > 1 else {})

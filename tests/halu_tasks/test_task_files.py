@@ -16,14 +16,14 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.columns import column_names
-from halu_tasks.scorers.reference import FACTS as REFERENCE_FACTS
+from halu_tasks.scorers.judge_correction import FACTS as REFERENCE_FACTS
 from halu_tasks.scorers.registry import READINGS, SCORERS, make_scorer, scorer_factory
-from halu_tasks.tasks import Task, TaskReference, build, registry
+from halu_tasks.tasks import Task, TaskRef, build, registry
 from halu_tasks.tasks.checks import faults_of_items
+from halu_tasks.tasks.definition import task_keys
 from halu_tasks.tasks.provenance import _restored
-from halu_tasks.tasks.registry import listed, task_of, task_of_file
-from halu_tasks.tasks.scoring import MetricKeys
-from halu_tasks.tasks.task import task_keys
+from halu_tasks.tasks.scoring_spec import MetricKeys
+from halu_tasks.tasks.task_registry import listed, task_of, task_of_file
 from halu_tasks.tasks.yaml_files import NAMED, TaskFile, read_task_file, task_configs
 
 TASKS, GROUPS = registry()
@@ -124,14 +124,14 @@ def test_no_value_ends_in_anything_but_a_line(key: str, base: str) -> None:
 
 def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> None:
     task = task_of_file(derived(tmp_path, INDEPENDENT, "generation_kwargs: {max_gen_toks: 5}\n"))
-    reference = TaskReference.of(task)
+    reference = TaskRef.of(task)
     assert reference.as_json().keys() == {"task", "reference_task", "overrides"}
     assert reference.overrides.keys() - {"task"} == {"generation_kwargs"}
-    restored = TaskReference.from_json(json.loads(json.dumps(reference.as_json()))).resolve()
+    restored = TaskRef.from_json(json.loads(json.dumps(reference.as_json()))).resolve()
     assert restored.file.values["generation_kwargs"] == task.file.values["generation_kwargs"]
     packaged = TASKS["refact_judgment_independent"]
-    assert TaskReference.of(packaged).as_json() == {"task": packaged.name}
-    assert TaskReference(packaged.name).resolve() is packaged
+    assert TaskRef.of(packaged).as_json() == {"task": packaged.name}
+    assert TaskRef(packaged.name).resolve() is packaged
 
 
 def resolve_named(function: str) -> str:
@@ -139,7 +139,7 @@ def resolve_named(function: str) -> str:
     named = {"task": "own", "reference_task": "refact_correction"}
     _restored.cache_clear()
     try:
-        TaskReference.from_json({**named, "overrides": {"doc_to_target": f"!function {function}"}}).resolve()
+        TaskRef.from_json({**named, "overrides": {"doc_to_target": f"!function {function}"}}).resolve()
     except UsageError as error:
         return str(error)
     return ""
@@ -210,7 +210,7 @@ def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     from lm_eval.tasks import TaskManager
 
     manager = TaskManager(include_path=str(task_configs()), include_defaults=False)
-    judged = {name for name, task in TASKS.items() if task.judged}
+    judged = {name for name, task in TASKS.items() if task.judge_spec}
     assert {"cfaith_gen", "fave", "halluqa", *GROUPS["truthfulqa_multi"].members} <= judged
     assert set(manager.task_index["halu_tasks"].tags) == set(TASKS) - judged
     # FActScore's needs passages, too, which no other task would use
@@ -244,7 +244,7 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Cli) -> N
     first = json.loads(here("items", task, "--data", "sample", "--limit", "1", "--json").stdout)
     assert shown["first_item"]["prompt"] == first["prompt"] and yaml.safe_load(told) == shown
     assert shown["metrics"][0]["name"] == TASKS[task].headline
-    assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
+    assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scorers.values() for m in s.metrics}
     for metric in shown["metrics"]:
         assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
     source, options = TASKS[task].data.source, TASKS[task].prompts.task_options
@@ -331,9 +331,9 @@ def test_no_scorer_measures_what_it_does_not_declare(name: str) -> None:
     evaluation = build(name, Options(data="sample"))
     task, item = evaluation.task, evaluation.items[0]
     replies = ["", "True", "1. alpha\n2. beta", '[{"text": "is", "prob": 0.4}]']
-    for mode, scorer in task.scoring.items():
+    for mode, scorer in task.scorers.items():
         for reply in (*replies, evaluation.oracle(item), evaluation.baseline(item)):
-            scored = task.score(mode, item, Reply(reply, probability=0.4), [] if task.judged else None)
+            scored = task.score(mode, item, Reply(reply, probability=0.4), [] if task.judge_spec else None)
             assert scored.facts.keys() <= column_names(scorer.facts)
 
 

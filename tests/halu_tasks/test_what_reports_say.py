@@ -17,7 +17,7 @@ from halu_tasks.report.write import compare
 from halu_tasks.results.run import RunReply
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import CONSISTENT, FAILED, Verdict
-from halu_tasks.text.figures import escaped
+from halu_tasks.text.number_format import escaped
 from halu_tasks.text.sentences import sentences
 
 

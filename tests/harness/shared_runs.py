@@ -14,7 +14,7 @@ from lm_eval.tasks import TaskManager
 
 from halu_tasks import task_configs
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import ReplayLM  # registers the models
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM  # registers the models
 from halu_tasks.tasks import build, registry
 
 TASKS = registry()[0]

@@ -12,7 +12,7 @@ from common import Capture, Run, write_rows
 from judges import asked_text, figures, is_question, verdict
 
 from halu_tasks.cli import main
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 
 TASK = """class: !function halu_tasks.lm_eval_adapter.task.HaluTask
 task: questions

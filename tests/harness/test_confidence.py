@@ -17,8 +17,8 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import ReplayLM
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build, registry
 

@@ -13,9 +13,9 @@ from programs import shown_stderr
 from halu_tasks.cli import main
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.inspect_adapter.scorer import halu_score
-from halu_tasks.lm_eval_adapter.models import ReplayLM
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.inspect_adapter.inspect_scorer import halu_score
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.read import read_results
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import estimates

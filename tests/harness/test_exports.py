@@ -87,11 +87,11 @@ def right_reply(evaluation: Evaluation, item: Item) -> str:
 
 def wrong_reply(evaluation: Evaluation, item: Item) -> str:
     """A reply with an answer that is wrong: another label, text or sentence, or a sentence that nothing supports."""
-    if isinstance(evaluation.task.rules.answer, Label):
+    if isinstance(evaluation.task.scoring.answer, Label):
         return evaluation.task.prompts.oracle(next(other for other in evaluation.items if other.target != item.target))
     if evaluation.task.name == "fave":
         return f"{item.gold.papers[0]['name']} cured every patient on Mars."
-    return "nothing like it" if isinstance(evaluation.task.rules.answer, JudgedText) else "another string altogether"
+    return "nothing like it" if isinstance(evaluation.task.scoring.answer, JudgedText) else "another string altogether"
 
 
 def half_right_reply(evaluation: Evaluation, item: Item) -> str:
@@ -99,7 +99,7 @@ def half_right_reply(evaluation: Evaluation, item: Item) -> str:
     right = right_reply(evaluation, item)
     if evaluation.task.name == "fave":
         return f"{right}\n{wrong_reply(evaluation, item)}"
-    if isinstance(evaluation.task.rules.answer, Label | JudgedText):
+    if isinstance(evaluation.task.scoring.answer, Label | JudgedText):
         return wrong_reply(evaluation, item)
     first, *others = right.split("\n")
     if others:
@@ -143,7 +143,7 @@ def test_rows_say_of_every_reply_whether_it_is_right(
     scored = {}
     for kind, (reply, _) in KINDS.items():
         arguments: list[str] = []
-        if evaluation.task.judged:
+        if evaluation.task.judge_spec:
             details = results / f"{kind}.details.jsonl"
             arguments = ["--judge", "openai/gpt-4o", "--judge-base-url", serve(judge).url, "--details", str(details)]
         rows = [{"id": item.id, "output": reply(evaluation, item)} for item in evaluation.items]
@@ -161,7 +161,7 @@ def test_rows_say_of_every_reply_whether_it_is_right(
         assert told == {item.id: KINDS[kind][1](evaluation, item) for item in evaluation.items}, kind
         correct = sum(told.values()) / len(told)
         metrics = scored[kind]["metrics"]
-        if isinstance(evaluation.task.rules.answer, Label) or evaluation.task.judged:
+        if isinstance(evaluation.task.scoring.answer, Label) or evaluation.task.judge_spec:
             assert metrics["acc"] == pytest.approx(correct)
         if "hallucination_rate" in metrics:
             assert metrics["hallucination_rate"] == pytest.approx(1 - correct)
@@ -264,7 +264,7 @@ def test_a_harness_result_reads_back_equal(
     ((record, rows),) = read_eee(tmp_path)
     task = TASKS[record["evaluation_results"][0]["evaluation_name"]]
     provenance, told = harness_figures(library, results[library])
-    metrics = {metric.name: metric for metric in task.scoring[provenance["scoring"]].metrics}
+    metrics = {metric.name: metric for metric in task.scorers[provenance["scoring"]].metrics}
     figures = read_back(record)
     assert len(figures) > 3 and next(iter(figures)) == next(iter(metrics))
     for name, (value, stderr, interval, direction, lower) in figures.items():

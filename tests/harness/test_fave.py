@@ -174,7 +174,7 @@ def test_all_count_alike_and_warn_of_a_failing_judge_with_what_the_headline_woul
     serve: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     from halu_tasks.lm_eval_adapter import task as lm_eval_task
-    from halu_tasks.lm_eval_adapter.models import ReplayLM
+    from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 
     # writes one made-up sentence of five; the judge fails on one that is supported
     lab, failing = Lab(false=1, unknown=1), f"{BUILT.items[3].gold.papers[0]['name']} reports a result"

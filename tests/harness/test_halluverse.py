@@ -4,7 +4,7 @@ import math
 
 from common import Run
 
-from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM
 
 
 def test_in_a_group_each_language_has_its_area(run_lm_eval: Run) -> None:

@@ -23,12 +23,12 @@ from programs import run
 
 from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.options import Options
-from halu_tasks.inspect_adapter.scorer import halu_score
+from halu_tasks.inspect_adapter.inspect_scorer import halu_score
 from halu_tasks.results.inspect_logs import read_runs
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.option_metrics import with_confidence
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.registry import HEADLINE
+from halu_tasks.tasks.task_registry import HEADLINE
 
 TASKS, GROUPS = registry()
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,14 +39,14 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Run) -> None:
     log = run_inspect(task, "halu/oracle")
-    scorer = TASKS[task].scoring["strict"]  # the oracle is sure of its labels
+    scorer = TASKS[task].scorers["strict"]  # the oracle is sure of its labels
     metrics = with_confidence(scorer.metrics, scorer.facts) if "correct" in scorer.facts else scorer.metrics
     higher_is_better = {metric.name: metric.higher_is_better for metric in metrics}
     for name, value in figures(log).items():
         if not name.endswith(("_stderr", "_low", "_high")) and higher_is_better[name] is not None:
             assert value == float(higher_is_better[name]), name
     headline = log.results.headline
-    judged = TASKS[task].judged
+    judged = TASKS[task].judge_spec
     assert headline.metric == (judged.unjudged if judged else TASKS[task].headline)
     values = {sample.scores["halu_score"].value for sample in log.samples}
     assert values == ({"N"} if judged else {"C"})

@@ -10,7 +10,7 @@ from inspect_ai import list_tasks
 from inspect_ai.util import registry_info
 
 from halu_tasks import inspect_tasks
-from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.task_registry import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(inspect.getfile(inspect_tasks))
@@ -38,7 +38,7 @@ def test_each_task_says_what_it_asks_where_it_is_published_and_where_its_data_ar
         assert registry_info(function).name == f"halu_tasks/{name}"
         about, _, details = (function.__doc__ or "").partition("\n")
         assert about.startswith(task.about) and task.data.source.homepage in details
-        assert ("a judge is needed" in details) == bool(task.judged)
+        assert ("a judge is needed" in details) == bool(task.judge_spec)
     for name, group in groups.items():
         described = " ".join((getattr(inspect_tasks, name).__doc__ or "").split())
         assert described.startswith(group.about) and ", ".join(group.members) in described

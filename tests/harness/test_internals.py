@@ -102,7 +102,7 @@ def test_a_registry_takes_the_place_of_an_object_and_gives_the_object(name: str)
     assert lm_eval.models and lm_eval.filters
     registry = resolve(f"lm_eval.api.registry.{name}_registry")
     alias = f"halu_contract_{name}"
-    registry.register(alias, target="halu_tasks.lm_eval_adapter.metrics:halu_mean")
+    registry.register(alias, target="halu_tasks.lm_eval_adapter.lm_eval_metrics:halu_mean")
     assert alias in registry and callable(registry.get(alias))
 
 

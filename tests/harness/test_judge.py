@@ -34,10 +34,10 @@ from loopback import Handler, Server, completion
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError, ModelError
 from halu_tasks.core.options import Options
-from halu_tasks.judging import judge as judging
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging import judge_model as judging
+from halu_tasks.judging.judge_model import Judge
 from halu_tasks.lm_eval_adapter import task as lm_eval_task
-from halu_tasks.lm_eval_adapter.models import OracleLM, ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM, ReplayLM
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.tasks import build, registry
 

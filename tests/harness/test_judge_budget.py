@@ -37,9 +37,9 @@ from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options, Price
 from halu_tasks.judging.chat import chat_server
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.judge_model import Judge
 from halu_tasks.judging.stores import Budget, VerdictStore, budget_variables, dollars, open_budget
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 from halu_tasks.replies.scoring import keep_replies
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.judge import Verdict

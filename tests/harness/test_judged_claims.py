@@ -12,7 +12,7 @@ from judges import asked_text, figures, is_question, questions, verdict
 from loopback import completion
 
 from halu_tasks.cli import main
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 
 LISTING = "List every claim that it makes"
 REPLIES = {

@@ -16,9 +16,9 @@ from shared_runs import asked_lm_eval, mixed_replies
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import BaselineLM, OracleLM, ReplayLM
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.registry import HEADLINE
+from halu_tasks.tasks.task_registry import HEADLINE
 
 TASKS, GROUPS = registry()
 

@@ -28,7 +28,7 @@ from shared_runs import asked_lm_eval
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM
 from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build
 

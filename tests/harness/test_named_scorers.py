@@ -347,7 +347,7 @@ def test_what_a_metric_lacks_is_named(run_yaml: Run, metrics: str, message: str)
 
 def test_figures_survive_the_way_between_processes() -> None:
     """lm-eval gathers the figures of several processes pickled."""
-    from halu_tasks.lm_eval_adapter.metrics import halu_mean, halu_verdict
+    from halu_tasks.lm_eval_adapter.lm_eval_metrics import halu_mean, halu_verdict
 
     metric = halu_verdict.fn if IS_LM_EVAL_0_5 else halu_verdict
     made = pickle.loads(pickle.dumps([metric(["True"], [reply], figures=["f1"]) for reply in ("True", "False")]))

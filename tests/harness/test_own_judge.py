@@ -16,7 +16,7 @@ from judges import asked_text, figures, is_question, verdict
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 from halu_tasks.tasks import build
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "own_task"

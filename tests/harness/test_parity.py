@@ -16,7 +16,7 @@ from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.asking import worked_examples
+from halu_tasks.tasks.prompting import worked_examples
 
 TASKS = registry()[0]
 
@@ -87,7 +87,7 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     log = run_inspect(task, "halu/replay", options, model_args={"predictions": str(predictions)})
     check_figures(scored, run["results"][task], log)
     accs = set(check_items(evaluation.task, log, run, "paper"))
-    check_accs(accs, scored["n"], judged=bool(evaluation.task.judged))
+    check_accs(accs, scored["n"], judged=bool(evaluation.task.judge_spec))
 
     turns = turns_in(log)
     assert {id: json.loads(asked.partition("\n")[0]) for id, asked in keeper.asked.items()} == turns
@@ -167,6 +167,6 @@ def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
     assert scored["n"] == len(rows) == len(log.samples)
     check_figures(scored, results["results"][task], log)
     accs = set(check_items(TASKS[task], log, {"samples": {task: rows}}))
-    check_accs(accs, scored["n"], judged=bool(TASKS[task].judged))
+    check_accs(accs, scored["n"], judged=bool(TASKS[task].judge_spec))
     asked = {row["doc"]["id"]: row["arguments"]["gen_args_0"]["arg_0"].partition("\n")[0] for row in rows}
     assert {id: json.loads(turns) for id, turns in asked.items()} == turns_in(log)

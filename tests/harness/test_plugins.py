@@ -16,7 +16,7 @@ from halu_tasks.builders.pipeline import pipelines
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.core.plugins import added
-from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM
 from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build
 

@@ -166,7 +166,7 @@ def test_reasoning_is_asked_for_as_by_the_option_of_the_task(ask: Run) -> None:
 
 def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -> None:
     from halu_tasks.core.options import Options
-    from halu_tasks.inspect_adapter.tasks import inspect_task
+    from halu_tasks.inspect_adapter.task_factories import inspect_task
     from halu_tasks.tasks import build, registry
 
     for task in registry()[0]:

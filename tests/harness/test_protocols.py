@@ -11,7 +11,7 @@ import yaml
 from common import Patch, Run
 
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM
 from halu_tasks.results.published import PROTOCOLS, published
 from halu_tasks.tasks import build, registry
 

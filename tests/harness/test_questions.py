@@ -12,7 +12,7 @@ from judges import asked_text, figures, is_question, verdict
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 from halu_tasks.tasks import build
 
 JUDGED = ("halluqa", "simpleqa", "simpleqa_verified", "omniscience", "truthfulqa_multi_gl")
@@ -43,8 +43,8 @@ def test_the_sample_has_the_same_figures_everywhere(
     outputs = [REPLIES[n % 5].format(right=built.oracle(item)) for n, item in enumerate(built.items)]
     rows = [{"id": item.id, "output": output} for item, output in zip(built.items, outputs, strict=True)]
     replies = write_rows(tmp_path / "replies.jsonl", rows)
-    assert built.task.judged
-    server = serve(judge_of(dict(built.task.judged.labels)))
+    assert built.task.judge_spec
+    server = serve(judge_of(dict(built.task.judge_spec.labels)))
     judge = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "scoring": scoring}
     command = ["score", task, str(replies), "--data", "sample", "--json"]
     assert main([*command, "--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--scoring", scoring]) == 0
@@ -63,7 +63,7 @@ def test_the_sample_has_the_same_figures_everywhere(
 
 
 def test_a_choice_needs_no_judge(run_lm_eval: Run, run_inspect: Any) -> None:
-    from halu_tasks.lm_eval_adapter.models import OracleLM
+    from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM
 
     found = run_lm_eval(["halluqa_choice"], OracleLM(), {})["results"]["halluqa_choice"]
     assert found["acc,none"] == figures(run_inspect("halluqa_choice", "halu/oracle"))["acc"] == 1.0

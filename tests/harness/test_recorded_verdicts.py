@@ -21,7 +21,7 @@ from test_fave import ITEMS as FAVE_ITEMS
 from halu_tasks.cli import main
 from halu_tasks.core.errors import UsageError
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 
 PAGE = "docs/recorded-verdicts.md"
 FILES = Path(__file__).parents[1] / "recorded"

@@ -17,9 +17,9 @@ from judges import ITEMS, asked_text, by_rule, figures, verdict, write_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
 from halu_tasks.tasks import build
-from halu_tasks.tasks.reference import FIELDS, read_label_rows, write_label_rows
+from halu_tasks.tasks.label_tables import FIELDS, read_label_rows, write_label_rows
 
 CORRECTED = ("hallucination_rate_ppi", "judge_sensitivity", "judge_specificity", "judge_kappa")
 

@@ -20,12 +20,12 @@ from shared_runs import asked, asked_lm_eval, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.inspect_adapter.scorer import halu_score
-from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.inspect_adapter.inspect_scorer import halu_score
+from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM
 from halu_tasks.results.read import read_results
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.registry import HEADLINE
+from halu_tasks.tasks.task_registry import HEADLINE
 
 TASKS, GROUPS = registry()
 MEMBERS = GROUPS["refact"].members

@@ -16,7 +16,7 @@ from programs import run as program
 
 from halu_tasks.core.options import Options
 from halu_tasks.results.read import read_results
-from halu_tasks.runs.run import finished_tasks
+from halu_tasks.runs.run_tasks import finished_tasks
 from halu_tasks.tasks import build
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "getting-started.md").read_text(encoding="utf-8")

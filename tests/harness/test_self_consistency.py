@@ -15,7 +15,7 @@ from halu_tasks.tasks import build, registry, task_named
 
 pytestmark = pytest.mark.slow
 
-READINGS = list({id(task.rules.read): name for name, task in registry()[0].items() if task.rules.read}.values())
+READINGS = list({id(task.scoring.read): name for name, task in registry()[0].items() if task.scoring.read}.values())
 """One task for each way to read a reply."""
 TASK = "halueval_summarization"
 ITEMS = build(TASK, Options(data="sample")).items

@@ -12,7 +12,7 @@ from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
-from halu_tasks.scorers.methods import Statistic, as_probability, ngram_scores
+from halu_tasks.scorers.method_metrics import Statistic, as_probability, ngram_scores
 from halu_tasks.tasks import build, task_named
 from halu_tasks.text.sentences import sentences
 
@@ -39,7 +39,7 @@ class Knower:
     the sentences that the context holds."""
 
     def __init__(self, task: str = TASK, label: str | None = None) -> None:
-        prompts, choices = task_named(task).prompts, task_named(task).rules.choices
+        prompts, choices = task_named(task).prompts, task_named(task).scoring.choices
         assert choices
         self.known = {}
         for item in build(task, Options(data="sample")).items:

@@ -28,7 +28,7 @@ def test_an_answer_as_json_is_scored_as_the_same_answer_in_words(task: str, cot:
         for kind in ("oracle", "baseline"):
             text, words = getattr(evaluation, kind)(item), getattr(plain, kind)(item)
             assert json.loads(text).keys() >= {"answer"}
-            if TASKS[task].judged:
+            if TASKS[task].judge_spec:
                 assert TASKS[task].judged_text("strict", item, text) == words
             score, expected = (TASKS[task].score("strict", item, Reply(reply)) for reply in (text, words))
             assert (score.answer, score.facts) == (expected.answer, expected.facts)

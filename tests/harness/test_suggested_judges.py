@@ -8,9 +8,9 @@ import pytest
 from common import Caplog, Patch, Run
 from judges import by_rule, figures
 
-from halu_tasks.lm_eval_adapter.models import OracleLM
-from halu_tasks.runs.models import named_model, require_model
-from halu_tasks.runs.run import HARNESSES
+from halu_tasks.lm_eval_adapter.lm_eval_models import OracleLM
+from halu_tasks.runs.model_specs import named_model, require_model
+from halu_tasks.runs.run_tasks import HARNESSES
 from halu_tasks.tasks.yaml_files import task_configs
 
 KEY = "sk-of-the-user-42"

@@ -14,7 +14,7 @@ from docs_commands import commands_of
 from halu_tasks.scorers.metrics import mean
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import difference
-from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.task_registry import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "docs" / "upstream"

@@ -11,7 +11,7 @@ from judges import figures
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.solvers.knowledge import MOST_ROUNDS
+from halu_tasks.solvers.retrieval import MOST_ROUNDS
 from halu_tasks.tasks import build, registry
 
 pytestmark = pytest.mark.slow
@@ -268,7 +268,7 @@ def test_a_task_of_every_benchmark_can_be_asked_with_knowledge(task: str, run_in
     found = figures(log)
     assert found["calls"] == 2 and found["passages"] + found["no_passage"] > 0
     scores = [sample.scores["halu_score"].value for sample in log.samples]
-    assert set(scores) <= ({"N"} if registry()[0][task].judged else {"C"})
+    assert set(scores) <= ({"N"} if registry()[0][task].judge_spec else {"C"})
     evaluation = build(task, Options(data="sample"))
     for sample in log.samples:
         item = next(item for item in evaluation.items if item.id == sample.id)

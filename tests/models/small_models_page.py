@@ -13,12 +13,12 @@ from small_models import LICENCES, steps, stored
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.replies.scorer import ReplyScorer
+from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import build
-from halu_tasks.tasks.build import Evaluation
+from halu_tasks.tasks.evaluation import Evaluation
 
 Row = Mapping[str, Any]
 
@@ -106,16 +106,16 @@ def leaderboard(rows: Sequence[Row]) -> list[str]:
     for task, of in sorted(runs.items()):
         results = next(iter(of.values()))[0]["results"]
         task_of, items = _evaluation(task, results).task, _items(task, results)
-        if task_of.judged and not any(row["score"].verdicts for row in next(iter(of.values()))):
+        if task_of.judge_spec and not any(row["score"].verdicts for row in next(iter(of.values()))):
             continue
         headline = task_of.headline
-        metrics = [metric for metric in task_of.scoring["strict"].metrics if metric.name == headline]
+        metrics = [metric for metric in task_of.scorers["strict"].metrics if metric.name == headline]
         arrow = {True: " ↑", False: " ↓", None: ""}[metrics[0].higher_is_better]
         found = {model: estimates(metrics, [row["score"] for row in own]).get(headline) for model, own in of.items()}
         shown = [_figure(found[model], len(of[model])) if model in of else "" for model in models]
         asked = sorted({row["id"] for own in of.values() for row in own})
         floor = ""
-        if not task_of.judged:
+        if not task_of.judge_spec:
             scores = [task_of.score("strict", items[id], Reply(task_of.prompts.baseline(items[id]))) for id in asked]
             value = estimates(metrics, scores).get(headline)
             floor = f"{value.value:.2f}" if value else ""

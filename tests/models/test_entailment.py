@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipelines.refact import RefactPipeline
 from halu_tasks.builders.pipelines.refact_edits import same_meaning
+from halu_tasks.builders.pipelines.refact_pipeline import RefactPipeline
 from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models

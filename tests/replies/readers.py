@@ -10,7 +10,7 @@ from halu_tasks.builders.replies import read_verdict as read_builder_verdict
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks import explanations, labels, published
+from halu_tasks.scorers.benchmarks import explanations, labels, released_readers
 from halu_tasks.scorers.judge import read_verdict
 from halu_tasks.scorers.reading.claims import checks, read_support
 from halu_tasks.scorers.reading.questions import error_type, hallucinates
@@ -78,15 +78,17 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
 }
 
 PAPER: dict[str, Callable[[Row], Answer[Any]]] = {
-    "factchd": lambda row: Answer(published.published_label(published.published_clean(row["reply"])), "-"),
+    "factchd": lambda row: Answer(
+        released_readers.published_label(released_readers.published_clean(row["reply"])), "-"
+    ),
     "halluverse25": type_as_published,
-    "halluverse25_binary": lambda row: published.yes_no_alone(row["reply"]),
-    "halueval_summarization": lambda row: published.published_judgement(row["reply"]),
-    "refact_judgment_comparative": lambda row: published.published_pick(row["reply"]),
-    "refact_judgment_independent": lambda row: published.published_true_false(row["reply"]),
-    "refact_correction": lambda row: Answer(published.replacements(row["reply"]), ""),
-    "refact_localization_entity": lambda row: Answer(published.entities(row["reply"]), ""),
-    "refact_localization_negation": lambda row: Answer(published.sentence(row["reply"]), ""),
+    "halluverse25_binary": lambda row: released_readers.yes_no_alone(row["reply"]),
+    "halueval_summarization": lambda row: released_readers.published_judgement(row["reply"]),
+    "refact_judgment_comparative": lambda row: released_readers.published_pick(row["reply"]),
+    "refact_judgment_independent": lambda row: released_readers.published_true_false(row["reply"]),
+    "refact_correction": lambda row: Answer(released_readers.replacements(row["reply"]), ""),
+    "refact_localization_entity": lambda row: Answer(released_readers.entities(row["reply"]), ""),
+    "refact_localization_negation": lambda row: Answer(released_readers.sentence(row["reply"]), ""),
 }
 
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import beta, gamma, t
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks.spans import soft_iou
-from halu_tasks.scorers.benchmarks.strings import score_passages
+from halu_tasks.scorers.benchmarks.span_scorers import soft_iou
+from halu_tasks.scorers.benchmarks.string_scorers import score_passages
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.metrics import by_cluster, estimate, mean, micro
 from halu_tasks.scorers.score import ScoredReply

@@ -14,7 +14,7 @@ from sklearn.metrics import brier_score_loss
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.attempts import LabelAttempts, attempts_of
 from halu_tasks.scorers.metrics import Estimate, estimates
-from halu_tasks.scorers.reading.confidence import stated_confidence
+from halu_tasks.scorers.reading.stated_confidence import stated_confidence
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.confidence import confidence_metrics, with_shown_confidence
 

@@ -20,7 +20,7 @@ from halu_tasks.scorers.benchmarks.explanations import (
     split,
     token_f1,
 )
-from halu_tasks.scorers.benchmarks.published import published_explanation
+from halu_tasks.scorers.benchmarks.released_readers import published_explanation
 from halu_tasks.scorers.gold import ExplanationGold
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import registry
@@ -102,8 +102,8 @@ def test_figures_by_hand() -> None:
     golds = [item("NON-FACTUAL", id="1"), item("NON-FACTUAL", id="2"), item("FACTUAL", SHORT, "3", "comparison")]
     replies = ["NON-FACTUAL.", "Rome.", "NON-FACTUAL."]
     pairs = list(zip(golds, replies, strict=True))
-    strict = estimates(TASK.scoring["strict"].metrics, [score_factchd(*pair) for pair in pairs])
-    paper = estimates(TASK.scoring["paper"].metrics, [score_factchd_published(*pair) for pair in pairs])
+    strict = estimates(TASK.scorers["strict"].metrics, [score_factchd(*pair) for pair in pairs])
+    paper = estimates(TASK.scorers["paper"].metrics, [score_factchd_published(*pair) for pair in pairs])
     # tp 1, fp 1, and the unparsed one is a miss (fn 1) or nothing
     assert (strict["precision"].value, strict["recall"].value, strict["factcls"].value) == (0.5, 0.5, 0.5)
     assert (paper["precision"].value, paper["recall"].value) == (0.5, 1.0)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks import published
+from halu_tasks.scorers.benchmarks import released_readers
 from halu_tasks.scorers.benchmarks.labels import claims_scorer
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
@@ -53,9 +53,9 @@ def test_a_summary_is_hallucinated_when_a_claim_is_not_supported(
 
 def test_the_published_readings_of_the_other_forms() -> None:
     reasoned = "No date is given. Yesterday is wrong.\n#Your Judgement#: Yes"
-    assert published.published_reasoned_judgement(reasoned).value == "Yes"
-    assert published.published_judgement(reasoned).value is None
-    assert published.published_reasoned_judgement("It is right. No").value == "No"
+    assert released_readers.published_reasoned_judgement(reasoned).value == "Yes"
+    assert released_readers.published_judgement(reasoned).value is None
+    assert released_readers.published_reasoned_judgement("It is right. No").value == "No"
     assert score_published(item(), "Claim: A\nSupported: No\nSupported: no").answer == "Yes"
     assert score_published(item(), "1. A - Yes").answer is None
 

@@ -11,15 +11,15 @@ from sklearn.metrics import cohen_kappa_score
 from halu_tasks.core.options import Assumption
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER, SUMMARY
 from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, FAILED, Verdict
-from halu_tasks.scorers.metrics import Estimate, estimates
-from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
-from halu_tasks.scorers.reference import (
+from halu_tasks.scorers.judge_correction import (
     ReferenceLabels,
     VerdictLabel,
     judge_error_metrics,
     unlabelled_kinds,
     with_known_error,
 )
+from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import difference
 

@@ -19,8 +19,14 @@ from sklearn.metrics import average_precision_score
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.annotators import annotators_alpha, pooled, with_marks
 from halu_tasks.scorers.benchmarks.labels import verdict_scorer
-from halu_tasks.scorers.benchmarks.spans import average_precision, correlation, mushroom_scorer, read_marks, soft_iou
-from halu_tasks.scorers.benchmarks.strings import iou_scorer
+from halu_tasks.scorers.benchmarks.span_scorers import (
+    average_precision,
+    correlation,
+    mushroom_scorer,
+    read_marks,
+    soft_iou,
+)
+from halu_tasks.scorers.benchmarks.string_scorers import iou_scorer
 from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, SpanGold
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.scorers.metrics import estimates

@@ -11,7 +11,7 @@ import yaml
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.warnings import reply_warnings
 from halu_tasks.scorers.reading.own_labels import LabelQuestion
-from halu_tasks.tasks.registry import task_of_file
+from halu_tasks.tasks.task_registry import task_of_file
 
 OWN = yaml.safe_load(Path(__file__).with_name("own_labels.yaml").read_text(encoding="utf-8"))
 REPLIES, MODULE, FILE = OWN["replies"], OWN["module"], OWN["file"]
@@ -61,7 +61,7 @@ def make(tmp_path: Path) -> Any:
 
 
 def names(task: Any) -> list[str]:
-    return [metric.name for metric in task.scoring["strict"].metrics]
+    return [metric.name for metric in task.scorers["strict"].metrics]
 
 
 def test_scorer_and_metrics_follow_from_the_answer(make: Any) -> None:
@@ -96,7 +96,7 @@ def test_a_metric_and_a_scorer_of_ones_own_are_functions(make: Any) -> None:
     task = make(listed)
     assert names(task)[:2] == ["acc", "false_alarms"]
     item = Item("1", "1", "belegt")
-    alarms = task.scoring["strict"].metrics[1]
+    alarms = task.scorers["strict"].metrics[1]
     from halu_tasks.scorers.metrics import by_cluster, estimate
 
     scores = [task.score("strict", item, Reply(text)) for text in ("widerlegt", "belegt", "widerlegt", "")]

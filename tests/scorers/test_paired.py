@@ -14,8 +14,8 @@ from scipy.stats import t, ttest_rel
 
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
+from halu_tasks.scorers.judge_correction import judge_error_metrics
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean, mean_of
-from halu_tasks.scorers.reference import judge_error_metrics
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, auprc, roc_auc
 from halu_tasks.scorers.statistics.differences import Difference, difference, same_items

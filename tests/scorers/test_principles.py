@@ -20,16 +20,18 @@ from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.strings import quotations, replacements
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks import build
-from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.task_registry import registry
 from halu_tasks.text.folding import fold
 
 TASKS = sorted(registry()[0])
 LABELS = [
     name
     for name, task in registry()[0].items()
-    if isinstance(task.rules.answer, Label) and not isinstance(task.rules.answer, Claims)
+    if isinstance(task.scoring.answer, Label) and not isinstance(task.scoring.answer, Claims)
 ]
-STRINGS = [name for name, task in registry()[0].items() if not isinstance(task.rules.answer, Label) and not task.judged]
+STRINGS = [
+    name for name, task in registry()[0].items() if not isinstance(task.scoring.answer, Label) and not task.judge_spec
+]
 NO_ANSWER = ("unparsed", "abstained")
 
 
@@ -43,7 +45,7 @@ def read(task: str, reply: str) -> ScoredReply:
 
 
 def labels_of(task: str) -> tuple[str, ...]:
-    answer = registry()[0][task].rules.answer
+    answer = registry()[0][task].scoring.answer
     assert isinstance(answer, Label)
     return tuple(label for label in answer.labels if label != "none")  # which not every question offers
 

@@ -8,7 +8,7 @@ from cases import CASES
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks.judged import open_scorer
 from halu_tasks.scorers.benchmarks.labels import hallucination_rate_scorer
-from halu_tasks.scorers.benchmarks.strings import (
+from halu_tasks.scorers.benchmarks.string_scorers import (
     score_passages,
     score_passages_published,
     score_replacements,

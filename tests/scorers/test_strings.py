@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.benchmarks import published
+from halu_tasks.scorers.benchmarks import released_readers
 from halu_tasks.scorers.reading.strings import quotations, replacements
 from halu_tasks.text.folding import normalise
 
@@ -51,7 +51,7 @@ def test_total(reply: str) -> None:
         assert (answer.value is None) == bool(answer.reason)
         assert answer.value is None or all(answer.value)
     assert isinstance(normalise(reply), str)
-    published.entities(reply), published.sentence(reply), published.replacements(reply)
+    released_readers.entities(reply), released_readers.sentence(reply), released_readers.replacements(reply)
 
 
 @given(st.lists(st.text("abcdefgh", min_size=1, max_size=8), min_size=2, max_size=6))
@@ -62,5 +62,5 @@ def test_bare_lines_and_numbered_lines_say_the_same(words: list[str]) -> None:
 
 
 def test_published_iou_counts_first_occurrence_with_unstripped_length() -> None:
-    assert published.iou("a sea, a Sea", ["sea"], ["SEA "]) == 3 / 4
-    assert published.iou("a sea", ["fog"], ["mist"]) == 0.0
+    assert released_readers.iou("a sea, a Sea", ["sea"], ["SEA "]) == 3 / 4
+    assert released_readers.iou("a sea", ["fog"], ["mist"]) == 0.0

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from readers import rows
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.published import published_pick, published_true_false
+from halu_tasks.scorers.benchmarks.released_readers import published_pick, published_true_false
 from halu_tasks.scorers.reading.own_labels import LabelQuestion
 from halu_tasks.scorers.reading.questions import (
     TYPES,

@@ -16,7 +16,7 @@ from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, fill, messages, prompt_hash
 from halu_tasks.tasks import Evaluation, build, registry
-from halu_tasks.tasks.asking import prompts_of
+from halu_tasks.tasks.prompting import prompts_of
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"

@@ -1,6 +1,6 @@
 """What a method reports is kept in the metadata of its output, under the same keys as in every earlier log."""
 
-from halu_tasks.solvers.asking import MethodRecord
+from halu_tasks.solvers.model_calls import MethodRecord
 
 FULL = MethodRecord(
     method="panel",

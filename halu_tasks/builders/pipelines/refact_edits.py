@@ -24,7 +24,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import text_lines
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.strings import score_passages, score_replacements
+from halu_tasks.scorers.benchmarks.string_scorers import score_passages, score_replacements
 from halu_tasks.text.folding import SPACELESS
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span, Text

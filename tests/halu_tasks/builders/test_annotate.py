@@ -26,7 +26,7 @@ from halu_tasks.builders.collect import Collection
 from halu_tasks.builders.folder import read_items, to_json
 from halu_tasks.builders.pipeline import Draft, Pipeline, pipeline_named, pipelines
 from halu_tasks.core.errors import DataError
-from halu_tasks.tasks.reference import read_label_rows, write_label_rows
+from halu_tasks.tasks.label_tables import read_label_rows, write_label_rows
 
 Toys = Callable[..., Draft]
 Built = Callable[..., Path]

@@ -9,7 +9,7 @@ from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.halluverse25 import TYPES, extent_faults, finished, form_faults, words
+from halu_tasks.builders.pipelines.halluverse25_pipeline import TYPES, extent_faults, finished, form_faults, words
 
 LANGUAGES = ("en", "ar", "tr")
 

@@ -15,7 +15,7 @@ from scripted_pipelines import ScriptedModel, drafted, reasons
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, pipeline_named
-from halu_tasks.builders.pipelines.factchd import FactCHDPipeline, plain, reason_of
+from halu_tasks.builders.pipelines.factchd_pipeline import FactCHDPipeline, plain, reason_of
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.scorers.benchmarks.explanations import LABELS, explanation_of
 

@@ -16,7 +16,7 @@ from scripted_pipelines import ScriptedModel, drafted, reasons
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import VERIFIER, Draft, pipeline_named
-from halu_tasks.builders.pipelines.halluverse25 import TYPES, HalluVerse25Pipeline, extent_faults, form_faults
+from halu_tasks.builders.pipelines.halluverse25_pipeline import TYPES, HalluVerse25Pipeline, extent_faults, form_faults
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options

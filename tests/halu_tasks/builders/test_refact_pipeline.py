@@ -15,7 +15,7 @@ from scripted_pipelines import ScriptedModel, drafted, reasons
 from halu_tasks.benchmarks.refact import originals_of
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import VERIFIER, Draft, pipeline_named
-from halu_tasks.builders.pipelines.refact import NO_SCORE, RefactPipeline
+from halu_tasks.builders.pipelines.refact_pipeline import NO_SCORE, RefactPipeline
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -151,8 +151,8 @@ def test_built_files_load_in_the_tasks_and_the_oracle_reaches_the_ceiling(subset
     for task in TASKS:
         built = build(task, Options(data=str(folder), subset=subset))
         assert len(built.items) == sizes[task] and len({item.cluster for item in built.items}) == 2
-        scores = [built.scoring.score(item, built.task.prompts.oracle(item), None) for item in built.items]
-        for name, estimate in estimates(built.scoring.metrics, scores).items():
+        scores = [built.scorer.score(item, built.task.prompts.oracle(item), None) for item in built.items]
+        for name, estimate in estimates(built.scorer.metrics, scores).items():
             zero = "rate" in name or name in (*NO_ANSWER, "inferred", "unplaced", "position_bias")
             assert estimate.value == (0.0 if zero else 1.0), (task, name)
 

@@ -1,0 +1,256 @@
+"""A column of a report, made of comparable runs: results, notes, and the figures of floors, people and papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
+
+from halu_tasks.core.items import Reply
+from halu_tasks.replies.embedded import reads_prompts
+from halu_tasks.replies.label_notes import comparison_note, decisive_metric
+from halu_tasks.report.report_records import (
+    Column,
+    Condition,
+    Counts,
+    Floor,
+    PublishedFigure,
+    ReplyWarning,
+    Result,
+    SameRun,
+    Superseded,
+    representative,
+)
+from halu_tasks.report.summary import joined
+from halu_tasks.results.comparability import Entry, chosen_metrics, items_that_differ, other_targets, repeats
+from halu_tasks.results.published import Published, published
+from halu_tasks.results.run import Run
+from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET
+from halu_tasks.scorers.judge import FAILED
+from halu_tasks.scorers.metrics import Metric, estimates
+from halu_tasks.scorers.statistics.differences import difference, difference_where_both
+from halu_tasks.scorers.statistics.planning import share_of_replies
+from halu_tasks.tasks.human_baseline import BesidePeople, OtherAnnotators
+from halu_tasks.text.number_format import format_estimate
+
+# maximum number of entries that are named together
+_NAMED = 3
+# a difference in the share of attempted items from which on shares among them are said not to compare
+_MOST_APART = 0.05
+
+
+def column_of(
+    runs: Mapping[Entry, Run],
+    replaced: Mapping[Entry, Sequence[Run]],
+    names: Sequence[str] = (),
+    *,
+    id: str,
+    title: str,
+    why: str,
+) -> Column:
+    """Make a column.
+
+    Args:
+        runs: The runs by entry.
+        replaced: Runs that these replaced.
+        names: The metrics that entries are compared by; if empty, the headline, or what labels make of it.
+        id: The column's id.
+        title: Its title.
+        why: How it differs from the task's main column; empty for a main column.
+    """
+    first = representative(runs.values())
+    task, mode, provenance = first.benchmark_task, first.scoring, first.provenance
+    defined = {name for run in runs.values() for name in run.figures}
+    scores = [score for run in runs.values() for score in run.scores]
+    metrics = [metric for metric in task.metrics_of(mode, scores) if metric.name in defined]
+    headline = task.metrics_of(mode, first.scores)[0]
+    decisive = decisive_metric(headline, metrics, (run.scores for run in runs.values()))
+    compared = chosen_metrics(first, names) if names else [decisive]
+    others = OtherAnnotators(task, mode)
+    people = {entry: _beside_people(run, others) for entry, run in runs.items()}
+    ceilings = (people[entry] for entry, run in runs.items() if run is first)
+    column = Column(
+        id=id,
+        title=title,
+        task=task.name,
+        main=not why,
+        why=why,
+        notes=(),
+        scoring=mode,
+        data=provenance.data,
+        headline=headline.name,
+        compared_by=compared[0].name,
+        higher_is_better=headline.higher_is_better,
+        range=(headline.range[0], headline.range[1] if headline.range[1] != float("inf") else None),
+        directions={metric.name: metric.higher_is_better for metric in metrics},
+        condition=Condition(
+            benchmark=task.benchmark,
+            about=task.about,
+            data_file=provenance.data_file,
+            data_sha256=provenance.data_sha256,
+            prompt_hash=provenance.prompt_hash,
+            version=first.task_version,
+            marks=first.version_tags,
+            fewshot=provenance.fewshot,
+            options=first.options,
+            epochs=first.epochs,
+            n=len(first.scores),
+            of=first.expected_replies,
+            clusters=len({score.cluster for score in first.scores}),
+            human_ceiling=next((own.people for own in ceilings if own), None),
+        ),
+        results={
+            entry: _result(run, replaced.get(entry, ()), metrics, headline, people[entry])
+            for entry, run in runs.items()
+        },
+        runs=runs,
+        compared=compared,
+        floors=list(_floors(first, metrics, headline, others)),
+    )
+    column.notes = list(_notes(column, metrics))
+    column.published = list(_published(column))
+    return column
+
+
+def _beside_people(run: Run, others: OtherAnnotators) -> BesidePeople | None:
+    """Put the replies of a run beside the annotators of its items; None if there are not several."""
+    return others.beside((answered.item, answered.given) for answered in run.answers)
+
+
+def _result(
+    run: Run, replaced: Sequence[Run], metrics: Sequence[Metric], headline: Metric, people: BesidePeople | None
+) -> Result:
+    # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
+    failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
+    same = [repeats(run, own) for own in replaced]
+    return Result(
+        source=run.source,
+        harness=run.harness,
+        created=run.created,
+        equal=[SameRun(own.source, own.harness, own.created) for own in compress(replaced, same)],
+        version=run.version,
+        settings={name: str(value) for name, value in run.settings.items()},
+        method=run.method,
+        judge=run.judge,
+        n=len(run.scores),
+        counts=Counts(
+            outcomes={name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER},
+            judge_failed=failures if run.benchmark_task.judge_spec and run.judge else None,
+        ),
+        metrics={metric.name: run.figures[metric.name] for metric in metrics if metric.name in run.figures},
+        constant=run.constant,
+        from_replies=share_of_replies(headline, run.scores) if run.epochs > 1 else None,
+        beside_people=people.figures if people else {},
+        cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},
+        warnings=[ReplyWarning(*one) for one in run.reply_warnings],
+        superseded=[_superseded(own, run) for own, is_same in zip(replaced, same, strict=True) if not is_same],
+    )
+
+
+def _superseded(earlier: Run, later: Run) -> Superseded:
+    is_longer = len(later.scores) > len(earlier.scores)
+    which = f"run on {len(later.items):,} items" if is_longer else "later run"
+    why = f"{later.task}: replaced by the {which} of {later.created} ({later.source}), in which "
+    why += f"{items_that_differ(earlier, later):,} items have other answers or scores"
+    return Superseded(earlier.source, earlier.created, why, earlier.program == later.program and not is_longer)
+
+
+# --- figures for reference --------------------------------------------------------------------------
+
+
+def _floors(run: Run, metrics: Sequence[Metric], headline: Metric, others: OtherAnnotators) -> Iterator[Floor]:
+    """Compute the figures of uninformed replies, such as a constant answer, on a run's items."""
+    task, mode = run.benchmark_task, run.scoring
+    replies = [(answered.item, Reply(task.prompts.baseline(answered.item))) for answered in run.answers]
+    scores = [task.score(mode, item, reply) for item, reply in replies]
+    # without the key, the baseline is an empty reply, which says nothing of the task
+    baseline = {"baseline": metrics} if "baseline" in task.values else {}
+    people, beside = others.beside(replies), dict[str, Mapping[str, float]]()
+    if people:
+        beside = {"baseline": {name: figure.value for name, figure in people.replies.items()}, **people.floors}
+    for reply, measured in {**baseline, **task.scorers[mode].fixed_replies}.items():
+        for name, figure in estimates(measured, scores).items():
+            yield Floor(reply, name, figure.value, name == headline.name, beside.get(reply, {}).get(name))
+
+
+def _published(column: Column) -> Iterator[PublishedFigure]:
+    """Collect the published figures for a column, except for those on the packaged sample."""
+    # a task derived by users has another name, and no published figures
+    for one in published(column.task):
+        if one.metric in column.directions and is_shown(one, [column], column.scoring):
+            yield published_figure(one, headline=one.metric == column.headline)
+
+
+def is_shown(figure: Published, columns: Sequence[Column], scoring: str) -> bool:
+    """Return whether a figure is shown with those of a mode.
+
+    Figures for `paper` are shown with `strict` ones, too, for orientation; the page states their mode.
+    """
+    on_sample = any(column.data == "sample" for column in columns)
+    return not on_sample and (scoring == "strict" or figure.scoring in ("both", scoring))
+
+
+def published_figure(figure: Published, *, headline: bool) -> PublishedFigure:
+    """Return a published figure as a record."""
+    return PublishedFigure(
+        headline=headline,
+        model=figure.model,
+        method=figure.method,
+        metric=figure.metric,
+        value=figure.value,
+        scoring=figure.scoring,
+        source=figure.source,
+        note=" ".join(figure.note.splitlines()),
+    )
+
+
+# --- notes ------------------------------------------------------------------------------------------
+
+
+def _notes(column: Column, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Say in what runs differ that readers need to know of, although they can be compared."""
+    runs, first = column.runs, column.first
+    if judged := comparison_note(column.benchmark_task, column.compared[0], [run.scores for run in runs.values()]):
+        yield judged
+    if len({run.items_hash for run in runs.values()}) > 1:
+        sizes: dict[int, list[str]] = {}
+        for entry, run in runs.items():
+            sizes.setdefault(len(run.items), []).append(entry.label)
+        parts = [
+            f"{size:,} items for {joined(labels) if len(labels) <= _NAMED else f'{len(labels)} entries'}"
+            for size, labels in sorted(sizes.items(), reverse=True)
+        ]
+        yield f"figures are of {joined(parts)}; two entries are compared on the items that both answered"
+    ids = {entry.model: other_targets(first, run) for entry, run in runs.items()}
+    if counts := {model: len(own) for model, own in ids.items() if own}:
+        low, high = min(counts.values()), max(counts.values())
+        items = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        who = next(iter(counts)) if len(counts) == 1 else f"{len(counts)} models"
+        yield f"for {who}, the answers of {items} items were in a different order than for {first.model}"
+    asked = first.provenance.prompt_hash
+    apart = [run.model for run in runs.values() if run.provenance.prompt_hash != asked]
+    if apart and not any(map(reads_prompts, apart)):
+        yield f"{' and '.join(apart)} had other prompts than the rest, but read none"
+    if attempts := _attempts(column, {metric.name: metric for metric in metrics}):
+        yield attempts
+
+
+def _attempts(column: Column, metrics: Mapping[str, Metric]) -> str:
+    """Say whose attempts differ most, and what is left of the difference on the items that both attempted."""
+    models = ((entry, run) for entry, run in column.runs.items() if reads_prompts(run.model))
+    shares = {entry: run.figures[ATTEMPTED] for entry, run in models if ATTEMPTED in run.figures}
+    if len(shares) < 2 or not {ATTEMPTED, ACC_ATTEMPTED} <= metrics.keys():
+        return ""
+    least, most = (pick(shares, key=lambda entry: shares[entry].value) for pick in (min, max))
+    runs = column.scores(most, least), column.scores(least, most)
+    gap = difference(metrics[ATTEMPTED], *runs) if runs[0] else None
+    if gap is None or gap.low is None or gap.low <= 0 or gap.value < _MOST_APART:
+        return ""
+    who = f"{most.label} attempts {shares[most].value:.2f} of the items and {least.label} {shares[least].value:.2f}"
+    of_all = difference(metrics[ACC_ATTEMPTED], *runs)
+    of_both = difference_where_both(metrics[ATTEMPTED], metrics[ACC_ATTEMPTED], *runs)
+    if of_all and of_both:
+        where = f"on the {of_both.items:,} items that both attempted"
+        who += f"; their difference in {ACC_ATTEMPTED} is {format_estimate(of_all, '+.2f')}, and {where} "
+        who += format_estimate(of_both, "+.2f")
+    return f"{who}: shares of what is attempted compare only on the same items ({NET} is over all)"
