@@ -7,14 +7,17 @@ guessing wins.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from halu_tasks.core.options import PENALTY
 from halu_tasks.scorers.classification import NO_LABEL
 from halu_tasks.scorers.columns import Column, Columns
+from halu_tasks.scorers.judge_correction import Corrected, corrected
 from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.score import ScoredReply
 
 ATTEMPTED, ACC_ATTEMPTED, NET = "attempted", "acc_attempted", "net"
 
@@ -22,6 +25,11 @@ ATTEMPTED, ACC_ATTEMPTED, NET = "attempted", "acc_attempted", "net"
 @dataclass(frozen=True)
 class LabelAttempts:
     """Attempts at a label: a reply attempts one if an answer is read from it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+        return "correct", "answer"
 
     def right(self, columns: Columns) -> Column:
         """Return 1 for each right answer, otherwise 0."""
@@ -47,6 +55,11 @@ class JudgedAttempts:
 
     good: str = "good"
     bad: str = "bad"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+        return self.good, self.bad, "partial"
 
     def right(self, columns: Columns) -> Column:
         """Return 1 for each reply with a good label, otherwise 0, or its share; NaN if the judge failed."""
@@ -97,9 +110,16 @@ def attempt_metrics(of: Attempts, requires_option: str | None = None) -> tuple[M
         return np.where(np.isnan(attempted), 0.0, of.right(columns)), np.nan_to_num(attempted)
 
     metrics = (
-        Metric(ATTEMPTED, of.attempted, "share of replies that attempt an answer, right or wrong", None),
-        Metric(ACC_ATTEMPTED, of_attempted, "share of the attempted answers that are right"),
-        _with_points(Metric(NET, of.right), NetPoints(of)),
+        Metric(
+            ATTEMPTED,
+            of.attempted,
+            of.columns,
+            "mean",
+            "share of replies that attempt an answer, right or wrong",
+            higher_is_better=None,
+        ),
+        Metric(ACC_ATTEMPTED, of_attempted, of.columns, "sums", "share of the attempted answers that are right"),
+        _with_points(Metric(NET, of.right, of.columns, "mean"), NetPoints(of)),
     )
     return tuple(replace(metric, requires_option=requires_option) for metric in metrics)
 
@@ -116,3 +136,20 @@ def _with_points(metric: Metric, points: NetPoints) -> Metric:
     cost = f"{points.penalty:g}"
     about = f"mean points: 1 for a right answer, −{cost} for a wrong one, 0 for none"
     return replace(metric, terms=points, about=about, range=(-points.penalty, 1.0))
+
+
+def penalty_of(scores: Iterable[ScoredReply]) -> float:
+    """Return what a wrong answer costs in a run, in points."""
+    return next((score.facts[PENALTY] for score in scores if PENALTY in score.facts), 1.0)
+
+
+def with_penalty(metrics: Iterable[Metric], penalty: float) -> tuple[Metric, ...]:
+    """Let a wrong answer cost `penalty` points in the metrics that count points, which then are −penalty to 1."""
+    return tuple(_costing(metric, penalty) if penalty != 1 else metric for metric in metrics)
+
+
+def _costing(metric: Metric, penalty: float) -> Metric:
+    if isinstance(metric.terms, Corrected):
+        own = corrected(costing(metric.terms.metric, penalty), metric.terms.judged)
+        return replace(own, name=metric.name, within=metric.within, requires_option=metric.requires_option)
+    return costing(metric, penalty)

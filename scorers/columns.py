@@ -76,11 +76,6 @@ class Columns:
     def __len__(self) -> int:
         return len(self.cluster)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns that were asked for."""
-        return tuple(self._known)
-
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
         """Join the columns of different clusters."""

@@ -15,7 +15,7 @@ are a stratum of their own. Without labels, an assumed sensitivity and specifici
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -111,8 +111,7 @@ _BETTER = "reference_"
 
 def label_facts(judged: JudgeSpec) -> set[str]:
     """Return the names of all measurements that `with_known_error` adds."""
-    of_kinds = (begin + kind for kind in judged.kinds for begin in (_SAID, _LABELLED, _BAD))
-    return {*FACTS, *of_kinds, *(_BETTER + measurement for measurement in judged.measurements)}
+    return {*FACTS, *_columns_of_kinds(judged.kinds), *(_BETTER + measurement for measurement in judged.measurements)}
 
 
 def with_known_error(
@@ -219,6 +218,12 @@ class Corrected:
     metric: Metric
     judged: JudgeSpec
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+        better = (_BETTER + name for name in self.metric.columns if name in self.judged.measurements)
+        return *self.metric.columns, *better, self.judged.measurement, LABELS, *_columns_of_kinds(self.judged.kinds)
+
     def __call__(self, columns: Columns) -> Terms:
         """Return the sums of `Strata`, and those of the metric by the judge."""
         items = _known(columns, self.judged.measurement, LABELS)
@@ -266,7 +271,9 @@ def corrected(metric: Metric, judged: JudgeSpec) -> Metric:
 
     return Metric(
         f"{metric.name}_ppi",
-        Corrected(metric, judged),
+        terms := Corrected(metric, judged),
+        terms.columns,
+        "sums",
         f"{metric.name} corrected by the reference's labels, a prediction-powered estimate",
         higher_is_better=metric.higher_is_better,
         range=metric.range,
@@ -282,6 +289,11 @@ def _of_kind(columns: Columns, kind: str) -> tuple[Array, Array, Array]:
     """Return the number of verdicts of a kind on each reply, that of labels, and the sum of the labels' values."""
     said, labelled, bad = (np.nan_to_num(columns[begin + kind]) for begin in (_SAID, _LABELLED, _BAD))
     return said, labelled, bad
+
+
+def _columns_of_kinds(kinds: Iterable[str]) -> Iterator[str]:
+    """Yield the names of the columns that `_of_kind` reads."""
+    return (begin + kind for kind in kinds for begin in (_SAID, _LABELLED, _BAD))
 
 
 def _has_labels(columns: Columns) -> list[npt.NDArray[np.bool_]]:
@@ -318,6 +330,8 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
     return Metric(
         f"{rate}_assumed_{end}",
         terms,
+        ("verdicts", "verdicts_read", "verdicts_positive", *names, measurement),
+        "sums",
         f"{rate} at the {end} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
         higher_is_better=False,
         range=(0.0, top),
@@ -365,6 +379,8 @@ def _errors(judged: JudgeSpec) -> tuple[Metric, Metric, Metric]:
         return Metric(
             name,
             terms,
+            (LABELS, *_columns_of_kinds(kinds)),
+            "sums",
             about,
             range=(bottom, 1.0),
             value=value,

@@ -1,6 +1,6 @@
 """Metrics: functions of columns, each with a clustered standard error and a 95% interval.
 
-A metric is a function whose parameters name columns (`columns.Columns`). It returns one of three things:
+A metric is a function whose parameters name columns (`columns.Columns`). It returns one of three things (`Form`):
 
     @metric(about="share of items answered with the target")
     def acc(correct):
@@ -15,7 +15,7 @@ A metric is a function whose parameters name columns (`columns.Columns`). It ret
         "Median length of a text."  # `about`, but python -OO drops docstrings
         return np.median(text_chars)  # the metric itself
 
-It must accept columns of no items. The error comes from leaving out one cluster at a time (`statistics.jackknife`), and
+The error comes from leaving out one cluster at a time (`statistics.jackknife`), and
 the interval from the error (`statistics.intervals`). Sums over items are exact: they do not depend on the order of
 items, nor on how these are divided among processes, and do not need all items in memory. A metric that is returned
 itself does.
@@ -27,9 +27,9 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import cached_property, update_wrapper
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -49,11 +49,16 @@ from halu_tasks.scorers.statistics.jackknife import (
     reach_of_strata,
 )
 
-__all__ = ["Array", "Columns", "by_cluster"]
-
 _T = TypeVar("_T")
 Terms = Any
-"""What the function of a metric returns: a number for each item, several of these as a tuple, or the metric itself."""
+"""What the function of a metric returns; `Form` lists the types."""
+Form = Literal["mean", "sums", "figure"]
+"""What the function of a metric returns.
+
+- `mean`: an array with a number for each item, of which the metric is the mean;
+- `sums`: a tuple of such arrays, of whose sums the metric is a function;
+- `figure`: the metric itself, a number.
+"""
 # a bias up to this is a rounding error
 _ROUNDING = 1e-9
 
@@ -127,6 +132,8 @@ class Metric:
     Attributes:
         name: The name under which the metric is reported.
         terms: The metric's function, of all columns.
+        inputs: The names of the columns that `terms` and `classes` read.
+        form: What `terms` returns; None to find out by calling it with columns of no items.
         about: One line that explains the metric in listings.
         higher_is_better: Whether higher values are better; None if neither direction is (a bias, a count).
         range: The lowest and the highest possible value; the highest may be infinite.
@@ -147,6 +154,8 @@ class Metric:
 
     name: str
     terms: Callable[[Columns], Terms]
+    inputs: tuple[str, ...]
+    form: Form | None = None
     about: str = ""
     higher_is_better: bool | None = True
     range: tuple[float, float] = (0.0, 1.0)
@@ -167,7 +176,7 @@ class Metric:
     @property
     def item(self) -> Callable[[ScoredReply], float] | None:
         """The function that computes the metric of a single item; None if it is no mean over items."""
-        if isinstance(self._of_nothing[0], tuple) or not self.has_sums:
+        if self._form != "mean":
             return None
         return lambda score: float(self.terms(Columns.of([score]))[0])
 
@@ -183,12 +192,12 @@ class Metric:
     @property
     def has_sums(self) -> bool:
         """Whether the metric is computed from sums over items, which need not be in memory at the same time."""
-        return isinstance(self._of_nothing[0], tuple) or np.ndim(self._of_nothing[0]) > 0
+        return self._form != "figure"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns that the metric and its classes read."""
-        return self._of_nothing[1]
+    def columns(self) -> set[str]:
+        """The names of the columns that the metric reads, with those of the tags of `within`."""
+        return {*self.inputs, *(TAG + tag for tag, _ in self.within)}
 
     def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[float, tuple[float, float]] | None:
         """Say on what the error rests (`jackknife.Support`)."""
@@ -213,13 +222,12 @@ class Metric:
         return not {"row", "part"}.isdisjoint(self.columns)
 
     @cached_property
-    def _of_nothing(self) -> tuple[Terms, tuple[str, ...]]:
-        """What the function returns for no items, and the columns that it reads."""
-        columns = Columns.of([])
+    def _form(self) -> Form:
+        if self.form:
+            return self.form
         with np.errstate(all="ignore"):
-            terms = self.terms(columns)
-            self.classes(columns)
-        return terms, tuple(dict.fromkeys([*columns.names, *(TAG + tag for tag, _ in self.within)]))
+            terms = self.terms(Columns.of([]))
+        return "sums" if isinstance(terms, tuple) else "mean" if np.ndim(terms) else "figure"
 
     def counted(self, columns: Columns) -> Columns:
         """Select the items that the metric is over."""
@@ -251,7 +259,7 @@ class Metric:
 
 
 @overload
-def metric(function: Callable[..., Terms], /) -> Metric: ...
+def metric(function: Callable[..., Terms], /, **properties: Any) -> Metric: ...
 
 
 @overload
@@ -265,16 +273,20 @@ def metric(
 
     Args:
         function: The function; its name is the metric's, and the first line of its docstring is `about` by default.
-        **properties: Attributes of `Metric`; the parameters of `classes` name columns, too.
+        **properties: Attributes of `Metric`; the parameters of `classes` name columns, too. A function whose form is
+            not given must accept columns of no items.
     """
-    if "classes" in properties:
-        properties["classes"] = of_columns(properties["classes"])
 
-    def made(function: Callable[..., Terms]) -> Metric:
-        own = {} if "name" in properties else {"name": function.__name__, "about": _summary(function)}
-        return Metric(terms=of_columns(function), **own | properties)
+    def decorate(function: Callable[..., Terms]) -> Metric:
+        terms = ColumnFunction(function)
+        defaults = {"name": function.__name__, "about": _summary(function)}
+        if "classes" not in properties:
+            return Metric(terms=terms, inputs=terms.columns, **defaults | properties)
+        classes = ColumnFunction[Sequence[npt.ArrayLike]](properties["classes"])
+        inputs = (*terms.columns, *classes.columns)
+        return Metric(terms=terms, inputs=inputs, **defaults | properties | {"classes": classes})
 
-    return made if function is None else made(function)
+    return decorate if function is None else decorate(function)
 
 
 def _summary(function: Callable[..., object]) -> str:
@@ -282,15 +294,21 @@ def _summary(function: Callable[..., object]) -> str:
     return about[:1].lower() + about[1:] if about[1:2].islower() else about
 
 
-def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:
-    """Make a function of columns of one whose parameters name them."""
-    names = list(inspect.signature(function).parameters)
+class ColumnFunction(Generic[_T]):
+    """A function of columns, made of one whose parameters name them.
 
-    @wraps(function)
-    def read(columns: Columns) -> _T:
-        return function(*(columns[name] for name in names))
+    Attributes:
+        columns: The names of the columns.
+    """
 
-    return read
+    def __init__(self, function: Callable[..., _T]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self.columns = tuple(inspect.signature(function).parameters)
+
+    def __call__(self, columns: Columns) -> _T:
+        """Call the function with its columns."""
+        return self._function(*(columns[name] for name in self.columns))
 
 
 # --- estimates -----------------------------------------------------------------------------------------
@@ -419,12 +437,12 @@ def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
 
 def mean(name: str, measurement: str, about: str = "", **properties: Any) -> Metric:
     """Create the mean of a measurement over the items that have it; `properties` are attributes of `Metric`."""
-    return Metric(name, lambda columns: columns[measurement], about, **properties)
+    return Metric(name, lambda columns: columns[measurement], (measurement,), "mean", about, **properties)
 
 
 def micro(name: str, part: str, whole: str, about: str = "", **properties: Any) -> Metric:
     """Create the ratio of the sums of two measurements over all items, a micro average."""
-    return Metric(name, lambda columns: (columns[part], columns[whole]), about, **properties)
+    return Metric(name, lambda columns: (columns[part], columns[whole]), (part, whole), "sums", about, **properties)
 
 
 def share_free_of(name: str, measurement: str, about: str, **properties: Any) -> Metric:
@@ -434,7 +452,7 @@ def share_free_of(name: str, measurement: str, about: str, **properties: Any) ->
         counted = columns[measurement]
         return np.where(np.isnan(counted), np.nan, counted == 0)
 
-    return Metric(name, free, about, **properties)
+    return Metric(name, free, (measurement,), "mean", about, **properties)
 
 
 _SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
@@ -449,7 +467,7 @@ _SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
 def share_of(outcome: Outcome) -> Metric:
     """Create the share (0 to 1) of items with an outcome of reading, under its name."""
     about, higher_is_better = _SHARES[outcome]
-    return Metric(outcome, lambda columns: columns["outcome"] == outcome, about, higher_is_better)
+    return Metric(outcome, lambda columns: columns["outcome"] == outcome, ("outcome",), "mean", about, higher_is_better)
 
 
 def share_unparsed() -> Metric:
@@ -479,6 +497,8 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     return Metric(
         name,
         lambda columns: math.nan,
+        (),
+        "figure",
         higher_is_better=first.higher_is_better,
         range=first.range,
         has_interval=first.has_interval,

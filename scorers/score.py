@@ -12,7 +12,8 @@ from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.reading.reply import ReplyText
 
 if TYPE_CHECKING:
-    from halu_tasks.scorers.method_metrics import Cost, Opinions
+    from halu_tasks.scorers.cost import Cost
+    from halu_tasks.scorers.opinions import Opinions
 
 ITEM_FIELDS = ("id", "cluster", "tags")
 """The fields that are the item's, which logs have elsewhere."""

@@ -13,7 +13,7 @@ from halu_tasks.core.files import visible_files
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, read_text, require_fields, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.method_metrics import tokens
+from halu_tasks.scorers.ngrams import tokens
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
 

@@ -28,7 +28,8 @@ from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.builders.rates import clustered_mean, rounded
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.records import to_json
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
 

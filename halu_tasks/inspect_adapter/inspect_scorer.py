@@ -20,6 +20,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.inspect_metrics import ACC, as_metadata, figures
 from halu_tasks.inspect_adapter.run_models import check_address
+from halu_tasks.inspect_adapter.sample_cost import cost_of
 from halu_tasks.judging.judge_model import Failures, Judge, judge_of_loop
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.replies.predictions import with_target
@@ -27,7 +28,6 @@ from halu_tasks.replies.reply_scorer import Ask, ReplyScorer
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.judge_correction import ReferenceLabels
-from halu_tasks.scorers.method_metrics import cost_of
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.model_calls import MethodRecord, SampleMetadata, tokens_of, turns_of

@@ -36,7 +36,8 @@ from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import keep_replies, logger, prepare_judge, score_replies
 from halu_tasks.replies.warnings import HowAsked, run_warnings
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.prompting import response_schema, worked_examples

@@ -14,7 +14,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PENALTY, Assumption
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.judge_correction import ReferenceLabels, with_known_error
-from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.reader_metrics import UNSURE
 from halu_tasks.scorers.reading.stated_confidence import stated_confidence
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.confidence import (

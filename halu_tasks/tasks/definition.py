@@ -325,15 +325,17 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers import option_metrics
-        from halu_tasks.scorers.statistics.confidence import has_confidence
+        from halu_tasks.scorers.attempts import penalty_of, with_penalty
+        from halu_tasks.scorers.reader_metrics import with_reader
+        from halu_tasks.scorers.statistics.confidence import has_confidence, with_confidence
+        from halu_tasks.scorers.wordings import with_wordings, wordings_of
 
-        metrics = option_metrics.with_penalty(self.scorers[mode].metrics, option_metrics.penalty_of(scores))
-        metrics = option_metrics.with_wordings(metrics, option_metrics.wordings_of(scores))
+        metrics = with_penalty(self.scorers[mode].metrics, penalty_of(scores))
+        metrics = with_wordings(metrics, wordings_of(scores))
         if any(map(has_confidence, scores)):
-            metrics = option_metrics.with_confidence(metrics, self.scorers[mode].facts)
+            metrics = with_confidence(metrics, self.scorers[mode].facts)
         is_read = self.scoring.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
-        return option_metrics.with_reader(metrics) if is_read else metrics
+        return with_reader(metrics) if is_read else metrics
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> ScoredReply:
         """Score a reply.

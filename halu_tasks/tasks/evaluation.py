@@ -168,7 +168,10 @@ class Evaluation:
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
         """All metrics of the task in the mode of these options, with those of several wordings."""
-        from halu_tasks.scorers.option_metrics import with_confidence, with_penalty, with_reader, with_wordings
+        from halu_tasks.scorers.attempts import with_penalty
+        from halu_tasks.scorers.reader_metrics import with_reader
+        from halu_tasks.scorers.statistics.confidence import with_confidence
+        from halu_tasks.scorers.wordings import with_wordings
 
         metrics = with_wordings(with_penalty(self.scorer.metrics, self.options.penalty), self.wordings)
         metrics = with_confidence(metrics, self.scorer.facts)

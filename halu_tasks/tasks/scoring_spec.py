@@ -298,18 +298,18 @@ class ScoringSpec(Keys):
 
         known = column_names(facts)
         for metric in metrics:
-            try:
-                unknown = sorted(_facts_of(metric) - known)
-            except Exception as error:  # whatever the function raises is a fault of the file that names it
-                reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
-                raise KeyFault(key, reason) from None
-            if unknown:
+            if unknown := sorted(_facts_of(metric) - known):
                 names = ", ".join(sorted(known))
                 raise KeyFault(
                     key,
                     f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is no column"
                     f"{did_you_mean(unknown[0], known)}; there are {names} and tag_NAME of each tag",
                 )
+            try:
+                _ = metric.has_sums  # calls a function that does not declare its form
+            except Exception as error:  # whatever the function raises is a fault of the file that names it
+                reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
+                raise KeyFault(key, reason) from None
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
         of = entry.of or entry.name
@@ -380,7 +380,7 @@ class ScoringSpec(Keys):
         """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
         if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
             return None
-        from halu_tasks.scorers.option_metrics import reader_spec  # imports numpy, which listings avoid
+        from halu_tasks.scorers.reader_metrics import reader_spec  # imports numpy, which listings avoid
 
         return reader_spec(about, self.answer.labels)
 
@@ -481,4 +481,4 @@ class ScoringSpec(Keys):
 
 def _facts_of(metric: Metric) -> set[str]:
     """Return the columns that a metric reads, but for tags, which are the items'."""
-    return {*metric.columns} - {f"tag_{tag}" for tag in metric.tags}
+    return metric.columns - {f"tag_{tag}" for tag in metric.tags}

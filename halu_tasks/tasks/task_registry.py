@@ -78,8 +78,9 @@ class Group:
         Returns:
             The means by metric, without those that are not defined for every member.
         """
-        from halu_tasks.scorers.metrics import by_cluster, estimate
-        from halu_tasks.scorers.option_metrics import penalty_of
+        from halu_tasks.scorers.attempts import penalty_of
+        from halu_tasks.scorers.columns import by_cluster
+        from halu_tasks.scorers.metrics import estimate
 
         clusters = by_cluster(self.scores(by_task))
         penalty = penalty_of(score for scores in by_task.values() for score in scores[:1])
@@ -97,8 +98,8 @@ class Group:
             instead: By member, a metric that takes the place of the named one; the mean is then named like the first.
             penalty: What a wrong answer costs in `net`, in points.
         """
+        from halu_tasks.scorers.attempts import with_penalty
         from halu_tasks.scorers.metrics import mean_of
-        from halu_tasks.scorers.option_metrics import with_penalty
 
         known = {task.name: with_penalty(task.scorers[scoring].metrics, penalty) for task in self.tasks}
         members = {

@@ -487,6 +487,7 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
 
 
 @metric(
+    form="mean",
     about="hallucinations_per_summary times the assumed precision",
     higher_is_better=False,
     range=(0.0, math.inf),
@@ -498,6 +499,7 @@ def hallucinations_per_summary_adjusted(hallucinations: Column, factor: Column) 
 
 
 @metric(
+    form="mean",
     about="upper bound of the share of summaries with a real one, the mean of 1 - (1 - assumed precision)^k for k "
     "reports",
     higher_is_better=False,
@@ -514,6 +516,7 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
 
 # it does not vary between summaries
 @metric(
+    form="mean",
     about="assumed precision, the share of reported hallucinations that are taken to be real",
     higher_is_better=None,
     requires_option="judge",

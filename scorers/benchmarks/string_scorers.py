@@ -24,7 +24,7 @@ from halu_tasks.scorers.benchmarks.span_scorers import (
 from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.gold import SpanGold, StringsGold
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_unparsed
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
@@ -136,7 +136,7 @@ def score_passages_published(item: Item[SpanGold], reply: str, unit: Unit) -> Sc
     return ScoredReply.of(item, answer, measurements, gold)
 
 
-@metric(about="harmonic mean of char_precision and char_recall")
+@metric(form="sums", about="harmonic mean of char_precision and char_recall")
 def char_f1(shared_chars: Column, gold_chars: Column, predicted_chars: Column) -> Terms:
     """Divide twice the shared characters by those of both."""
     return 2 * shared_chars, gold_chars + predicted_chars
@@ -163,7 +163,7 @@ _METRICS = (
     micro("char_recall", "shared_chars", "gold_chars", f"{_FOUND}, over all items"),
     char_f1,
     micro("unplaced", "unplaced", "strings", _NOWHERE, higher_is_better=False),
-    balanced_acc(lambda gold_chars: [gold_chars > 0, gold_chars == 0], of_columns(_right)),
+    balanced_acc(lambda gold_chars: [gold_chars > 0, gold_chars == 0], _right),
     share_unparsed(),
 )
 _DEGREES = (
@@ -186,11 +186,11 @@ def _category_metrics(categories: Mapping[str, str]) -> Iterator[Metric]:
 # string, and `marking nothing` is right where there are none.
 _FIXED_REPLIES = {
     "marking all": (
-        Metric("acc", of_columns(lambda gold_chars: 1.0 * (gold_chars > 0))),
-        Metric("iou", of_columns(lambda gold_chars, text_chars: gold_chars / text_chars)),
+        metric(lambda gold_chars: 1.0 * (gold_chars > 0), name="acc", form="mean"),
+        metric(lambda gold_chars, text_chars: gold_chars / text_chars, name="iou", form="mean"),
     ),
     "marking nothing": tuple(
-        Metric(name, of_columns(lambda gold_chars: 1.0 * (gold_chars == 0))) for name in ("acc", "iou")
+        metric(lambda gold_chars: 1.0 * (gold_chars == 0), name=name, form="mean") for name in ("acc", "iou")
     ),
 }
 _JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"

@@ -225,6 +225,6 @@ def _estimate(
             flags = sorted(of_raters, key=lambda each: int(each[1].sum()))[-2:]
         classes = np.column_stack([flag for each in flags for flag in each])
         agree = bool((np.delete(counts, most, axis=1) > 1).any())
-    metric = Metric("agreement", lambda columns: (), range=bounds, value=value)
+    metric = Metric("agreement", lambda columns: (), (), "sums", range=bounds, value=value)
     metric = metric if agree else replace(metric, has_interval=False)
     return estimate_of_sums(metric, Sums(table, classes).by_cluster(cluster, len(numbers)))

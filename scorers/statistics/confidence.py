@@ -9,14 +9,14 @@ is never kept, nor is an answer without a confidence, so a curve may end before 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halu_tasks.scorers.answer import ANSWERED, INFERRED
-from halu_tasks.scorers.attempts import Attempts
+from halu_tasks.scorers.attempts import Attempts, attempts_of
 from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.metrics import Metric, Terms
 from halu_tasks.scorers.score import ScoredReply
@@ -173,7 +173,9 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         attempts: What is right and wrong; None if answers are neither.
     """
     about = "share of the answers that come without a confidence"
-    missing = Metric(MISSING, _missing, about, higher_is_better=False, **_ASKED)
+    missing = Metric(
+        MISSING, _missing, ("outcome", CONFIDENCE, MISSING), "mean", about, higher_is_better=False, **_ASKED
+    )
     if attempts is None:
         return (missing,)
 
@@ -187,10 +189,13 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         return [has_one & (kept["target"] == 1), has_one & (kept["wrong"] == 1)]
 
     brier_score, error = brier(_RIGHT), ece(_RIGHT)
+    inputs = (*attempts.columns, "outcome", CONFIDENCE)
     return (
         Metric(
             "aurc",
             lambda columns: RiskCoverage.of(attempts, columns).area,
+            inputs,
+            "figure",
             "area under the risk-coverage curve: mean share of wrong answers among those kept, most confident first",
             higher_is_better=False,
             classes=right_and_wrong,
@@ -199,6 +204,8 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         Metric(
             "coverage_at_risk",
             lambda columns: RiskCoverage.of(attempts, columns).coverage(_risk(columns)),
+            (*inputs, RISK),
+            "figure",
             "largest share of items whose answers can be kept by confidence while at most `risk` of these are wrong",
             has_interval=False,
             **_ASKED,
@@ -206,6 +213,8 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         Metric(
             "brier_confidence",
             squares,
+            inputs,
+            "mean",
             "mean squared difference between the confidence and 1 if the answer is right, else 0",
             higher_is_better=False,
             **_ASKED,
@@ -213,6 +222,7 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         replace(
             error,
             name="ece_confidence",
+            inputs=inputs,
             terms=lambda columns: error.terms(known(graded(attempts, columns))),
             about="expected calibration error of the confidence that the answer is right",
             **_ASKED,
@@ -220,12 +230,23 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         replace(
             ece_by_chance,
             name="ece_confidence_by_chance",
+            inputs=inputs,
             terms=lambda columns: ece_by_chance.terms(known(graded(attempts, columns))),
             about="expected ece_confidence of calibrated confidences, which is the part that is due to chance",
             **_ASKED,
         ),
         missing,
     )
+
+
+def with_confidence(metrics: Sequence[Metric], facts: Collection[str]) -> tuple[Metric, ...]:
+    """Add what a confidence says of answers that are right or wrong, and the share of those that come without one.
+
+    Args:
+        metrics: The metrics of the task.
+        facts: The facts of its scorer, which say whether there is a right and a wrong.
+    """
+    return *metrics, *confidence_metrics(attempts_of(facts))
 
 
 def _missing(columns: Columns) -> Terms:

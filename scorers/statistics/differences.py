@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
+from halu_tasks.scorers.columns import Array, by_cluster
+from halu_tasks.scorers.metrics import Metric, left_out
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import (
     BELOW,

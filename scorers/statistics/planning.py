@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
-from halu_tasks.scorers.columns import Columns
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, left_out
+from halu_tasks.scorers.columns import Columns, by_cluster
+from halu_tasks.scorers.metrics import Metric, estimate, left_out
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, counted_scores, difference
 
