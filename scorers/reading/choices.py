@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from halu_tasks.scorers.reading.clauses import Clause, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import Clause, signs, stated, which_state, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
 from halu_tasks.scorers.reading.steps import STEPS, Found, ReplyPart, bare_line
@@ -202,16 +202,16 @@ class Options(Vocabulary):
                 holds = self._holds_again(sentence, label, part, found[number - 1].tokens)
                 ratings += [] if holds is None else [(label.label, "right" if holds else "wrong")]
                 continue
-            statements = stated(sentence.clauses)
-            stating = set(map(id, statements))
+            flags = which_state(sentence.clauses)
+            statements = [*itertools.compress(sentence.clauses, flags)]
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
             heading, here, known = "", False, {label for label, _ in ratings}
             ties = (concludes or number in (0, len(found) - 1)) and any(map(self._is_tie, statements))
             if ties:
                 ratings.append(("", "pick"))
-            for clause in sentence.clauses:
+            for clause, states in zip(sentence.clauses, flags, strict=True):
                 named = [token.label for token in clause.tokens if token.kind == "label"]
-                if id(clause) in stating:
+                if states:
                     rated = self._ratings(clause, subject, here=here)
                     rated = [(label, kind) for label, kind in rated if named or here or label not in known]
                     if not rated and heading and clause.opener == "stop":

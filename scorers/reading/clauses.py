@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import compress
 from typing import NamedTuple
 
 from halu_tasks.scorers.reading.lexicon import Token
@@ -76,17 +77,23 @@ def _kinds(tokens: list[Token]) -> frozenset[str]:
     return frozenset([token.kind for token in tokens])
 
 
-def stated(found: list[Clause]) -> list[Clause]:
+def stated(sentence_clauses: list[Clause]) -> list[Clause]:
     """Return the clauses that state something: none that concede, suppose, ask or decline."""
-    if found and found[-1].text.rstrip().endswith("?"):
-        last = max((i for i, clause in enumerate(found) if clause.has("ask", "question")), default=len(found) - 1)
-        found = found[last + 1 :]
-    sure = (
-        clause
-        for clause in found
-        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define", "announce", "report", "mention")
-    )
-    return [clause for clause in sure if not (_asks(clause) or declines(clause) or _offers(clause))]
+    return [*compress(sentence_clauses, which_state(sentence_clauses))]
+
+
+def which_state(sentence_clauses: list[Clause]) -> list[bool]:
+    """Return whether each clause states something."""
+    is_question = bool(sentence_clauses) and sentence_clauses[-1].text.rstrip().endswith("?")
+    asking = [number for number, clause in enumerate(sentence_clauses) if clause.has("ask", "question")]
+    question_end = max(asking, default=len(sentence_clauses) - 1) + 1 if is_question else 0
+    return [number >= question_end and _states(clause) for number, clause in enumerate(sentence_clauses)]
+
+
+def _states(clause: Clause) -> bool:
+    if clause.opener in ASIDES or clause.has("hedge", "modal", "define", "announce", "report", "mention"):
+        return False
+    return not (_asks(clause) or declines(clause) or _offers(clause))
 
 
 def _offers(clause: Clause) -> bool:
@@ -162,10 +169,9 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         return None
     found: Statement | None = None
     whole = False
-    stating = set(map(id, stated(sentence_clauses)))
-    for clause in sentence_clauses:
+    for clause, states in zip(sentence_clauses, which_state(sentence_clauses), strict=True):
         whole = whole or clause.has("whole")
-        if id(clause) not in stating:
+        if not states:
             continue
         said = list(signs(clause))
         goods = {good for good, _ in said}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -156,7 +157,8 @@ def rank_of(heading: str, unit: Unit) -> int:
     return 2 if found & asked else 1
 
 
-class Section(NamedTuple):
+@dataclass(eq=False)
+class Section:
     """The lines under one heading, and the rank of this (`rank_of`), which is 0 without a heading."""
 
     rank: int
@@ -179,7 +181,7 @@ def sections(given: Iterable[Line], unit: Unit) -> list[tuple[int, list[Line]]]:
                 found.append(Section(rank, heading, []))
         if rest or not heading:
             found[-1].lines.append(Line(rest, -1, line.gap) if heading else line)
-    distinct = {id(section): section for section in reversed(found) if section.lines}.values()
+    distinct = dict.fromkeys(section for section in reversed(found) if section.lines)
     ordered = sorted(distinct, key=lambda section: (2, 0, 1, -1).index(section.rank))
     return [(section.rank, _listed(section.lines)) for section in ordered]
 
