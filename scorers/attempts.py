@@ -71,8 +71,8 @@ class JudgedAttempts:
 
     def attempted(self, columns: Columns) -> Column:
         """Return 1 for each reply with a label that is not neutral, otherwise 0; NaN if the judge failed."""
-        judged = columns[self.good] + columns[self.bad] + np.nan_to_num(columns["partial"])
-        return np.where(np.isnan(judged), np.nan, judged > 0)
+        labelled = columns[self.good] + columns[self.bad] + np.nan_to_num(columns["partial"])
+        return np.where(np.isnan(labelled), np.nan, labelled > 0)
 
 
 Attempts = LabelAttempts | JudgedAttempts
@@ -150,6 +150,6 @@ def with_penalty(metrics: Iterable[Metric], penalty: float) -> tuple[Metric, ...
 
 def _costing(metric: Metric, penalty: float) -> Metric:
     if isinstance(metric.terms, Corrected):
-        own = corrected(costing(metric.terms.metric, penalty), metric.terms.judged)
-        return replace(own, name=metric.name, within=metric.within, requires_option=metric.requires_option)
+        costly = corrected(costing(metric.terms.metric, penalty), metric.terms.judge_spec)
+        return replace(costly, name=metric.name, within=metric.within, requires_option=metric.requires_option)
     return costing(metric, penalty)

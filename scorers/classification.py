@@ -152,10 +152,10 @@ def pairs_of(row: Column, part: Column, parts: Sequence[str]) -> tuple[Column, C
     """
     positions, keys = [], []
     for ending in parts:
-        own = np.flatnonzero(part == ending)
-        own = own[np.argsort(row[own], kind="stable")]
-        repeat = np.arange(len(own)) - np.searchsorted(row[own], row[own])
-        positions.append(own)
-        keys.append(row[own] * (len(row) + 1) + repeat)
+        of_part = np.flatnonzero(part == ending)
+        of_part = of_part[np.argsort(row[of_part], kind="stable")]
+        repeat = np.arange(len(of_part)) - np.searchsorted(row[of_part], row[of_part])
+        positions.append(of_part)
+        keys.append(row[of_part] * (len(row) + 1) + repeat)
     _, first, second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
     return positions[0][first], positions[1][second]

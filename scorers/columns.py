@@ -85,12 +85,12 @@ class Columns:
 
     def only(self, names: Iterable[str]) -> Columns:
         """Return some columns, without keeping the scores in memory that they are made of."""
-        known = {name: self[name] for name in names}
-        return Columns(known.__getitem__, self.cluster, self.clusters)
+        selected = {name: self[name] for name in names}
+        return Columns(selected.__getitem__, self.cluster, self.clusters)
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Columns:
+    def where(self, selected: npt.NDArray[np.bool_]) -> Columns:
         """Select items."""
-        return Columns(lambda name: self[name][kept], self.cluster[kept], self.clusters)
+        return Columns(lambda name: self[name][selected], self.cluster[selected], self.clusters)
 
 
 def column_names(facts: Iterable[str]) -> set[str]:
@@ -98,8 +98,8 @@ def column_names(facts: Iterable[str]) -> set[str]:
     # these import this
     from halu_tasks.scorers.statistics import calibration, confidence
 
-    shown = (calibration.FACT, calibration.MISSING, confidence.CONFIDENCE, confidence.MISSING)
-    return {*FIELDS, *PLACES, SCORE, *facts, *shown}
+    of_confidence = (calibration.FACT, calibration.MISSING, confidence.CONFIDENCE, confidence.MISSING)
+    return {*FIELDS, *PLACES, SCORE, *facts, *of_confidence}
 
 
 def by_cluster(scores: Iterable[ScoredReply]) -> Columns:

@@ -39,11 +39,12 @@ from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import FEWEST, exact_interval, mean_interval
 from halu_tasks.scorers.statistics.jackknife import (
+    ErrorBasis,
     Flags,
-    LeftOut,
+    Jackknife,
     Stratum,
+    SumFunction,
     Sums,
-    Value,
     leave_out,
     leave_out_items,
     reach_of_strata,
@@ -121,8 +122,8 @@ class Strata(NamedTuple):
         strata = sums[..., : _OF_STRATUM * self.number].reshape(*sums.shape[:-1], self.number, _OF_STRATUM)
         items, by_judge, labelled, by_people = np.moveaxis(strata, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            known = np.where(labelled > 0, items * (by_people / labelled), by_judge)
-        return items, by_judge, np.where((labelled > 0).any(axis=-1, keepdims=True), known, np.nan)
+            by_labels = np.where(labelled > 0, items * (by_people / labelled), by_judge)
+        return items, by_judge, np.where((labelled > 0).any(axis=-1, keepdims=True), by_labels, np.nan)
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class Metric:
         higher_is_better: Whether higher values are better; None if neither direction is (a bias, a count).
         range: The lowest and the highest possible value; the highest may be infinite.
         value: Computes the metric from sums of shape (…, K), if the function returns what is summed up; of an average
-            over classes, the figure of each (`jackknife.Value`), whose intervals give that of their mean.
+            over classes, the figure of each (`jackknife.SumFunction`), whose intervals give that of their mean.
         requires_option: The option without which the metric is undefined, if any.
         within: Tags with their values, if the metric is computed only over the items with all of them.
         classes: For a metric that compares or averages classes, the function of columns that says for each class which
@@ -159,7 +160,7 @@ class Metric:
     about: str = ""
     higher_is_better: bool | None = True
     range: tuple[float, float] = (0.0, 1.0)
-    value: Value = ratio
+    value: SumFunction = ratio
     requires_option: str | None = None
     within: tuple[tuple[str, str], ...] = ()
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
@@ -199,11 +200,11 @@ class Metric:
         """The names of the columns that the metric reads, with those of the tags of `within`."""
         return {*self.inputs, *(TAG + tag for tag, _ in self.within)}
 
-    def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[float, tuple[float, float]] | None:
-        """Say on what the error rests (`jackknife.Support`)."""
+    def error_basis(self, total: Array, clusters: int, of_classes: Numbers) -> ErrorBasis | None:
+        """Find what the error rests on (`jackknife.FindBasis`)."""
         bounds = self.bounds(total) if self.bounds else self.range
-        rests_on, fewest = (float(of_classes.min()), FEWEST) if len(of_classes) else (float(clusters), 2)
-        return (rests_on, bounds) if bounds and rests_on >= fewest else None
+        number, fewest = (float(of_classes.min()), FEWEST) if len(of_classes) else (float(clusters), 2)
+        return ErrorBasis(number, bounds) if bounds and number >= fewest else None
 
     @property
     def place(self) -> str:
@@ -248,9 +249,9 @@ class Metric:
             terms = numbers, ~np.isnan(numbers)
         nothing = np.zeros(len(counted))
         table = np.nan_to_num(np.stack([nothing + np.asarray(each, dtype=np.float64) for each in terms], axis=1))
-        own = Sums(table, self.of_classes(counted))
+        sums = Sums(table, self.of_classes(counted))
         # items without the tags add nothing
-        return own.spread(self._has_tags(columns)) if self.within else own
+        return sums.scatter(self._has_tags(columns)) if self.within else sums
 
     def of_classes(self, counted: Columns) -> Flags:
         """Return whether each item is of each class that the metric compares, shape (N, L)."""
@@ -316,7 +317,7 @@ class ColumnFunction(Generic[_T]):
 
 def estimate(metric: Metric, columns: Columns) -> Estimate | None:
     """Estimate a metric over scores (see `by_cluster`); None if it is undefined."""
-    return _estimate(metric, left_out(metric, columns)) if len(columns) else None
+    return _estimate(metric, jackknife(metric, columns)) if len(columns) else None
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[ScoredReply]) -> dict[str, Estimate]:
@@ -327,14 +328,14 @@ def estimates(metrics: Iterable[Metric], scores: Iterable[ScoredReply]) -> dict[
 
 def estimate_of_sums(metric: Metric, sums: Sums) -> Estimate | None:
     """Estimate a metric from what clusters add to its sums; None if it is undefined."""
-    return _estimate(metric, left_out_of_sums(metric, sums))
+    return _estimate(metric, jackknife_of_sums(metric, sums))
 
 
-def left_out_of_sums(metric: Metric, sums: Sums) -> LeftOut:
+def jackknife_of_sums(metric: Metric, sums: Sums) -> Jackknife:
     """Compute a metric without each cluster, from what clusters add to its sums."""
-    known = leave_out(metric.value, sums, metric.support)
+    result = leave_out(metric.value, sums, metric.error_basis)
     if not metric.strata:
-        return known
+        return result
     total, labelled = sums.total, slice(2, _OF_STRATUM * metric.strata.number, _OF_STRATUM)
     # without its only label, nothing is known of a stratum, which says nothing of the error
     has_only = ((sums.terms[:, labelled] > 0) & (sums.terms[:, labelled] == total[labelled])).any(axis=1)
@@ -343,13 +344,13 @@ def left_out_of_sums(metric: Metric, sums: Sums) -> LeftOut:
         for place in range(0, _OF_STRATUM * metric.strata.number, _OF_STRATUM)
         if total[place] > 0
     ]
-    return known._replace(without=np.where(has_only, known.value, known.without), strata=tuple(strata))
+    return result._replace(without=np.where(has_only, result.value, result.without), strata=tuple(strata))
 
 
 def _stratum(metric: Metric, strata: Strata, sums: Sums, total: Array, place: int) -> Stratum:
     """Return the stratum whose sums begin at a place, with what the metric would be if its mean were another."""
     labelled, by_people = place + 2, place + 3
-    own = Sums(sums.terms[:, [by_people, labelled]], sums.classes[:, :0], sums.times)
+    label_sums = Sums(sums.terms[:, [by_people, labelled]], sums.classes[:, :0], sums.multiplicity)
     value = float(metric.value(total))
 
     def change(mean: float) -> float:
@@ -357,70 +358,73 @@ def _stratum(metric: Metric, strata: Strata, sums: Sums, total: Array, place: in
         assumed[[labelled, by_people]] = 1.0, mean
         return float(metric.value(assumed)) - value
 
-    values, labels = own.terms[own.terms[:, 1] > 0].T
+    values, labels = label_sums.terms[label_sums.terms[:, 1] > 0].T
     is_binomial = strata.is_linear and bool((labels == 1).all() and np.isin(values, strata.bounds).all())
-    return Stratum(leave_out(ratio, own, lambda _, clusters, __: (clusters, strata.bounds)), change, is_binomial)
+    share = leave_out(ratio, label_sums, lambda _, clusters, __: ErrorBasis(clusters, strata.bounds))
+    return Stratum(share, change, is_binomial)
 
 
-def left_out(metric: Metric, columns: Columns) -> LeftOut:
+def jackknife(metric: Metric, columns: Columns) -> Jackknife:
     """Compute a metric without each cluster."""
     if metric.members:
-        return LeftOut.mean([left_out(member, columns) for member in metric.members])
+        return Jackknife.mean([jackknife(member, columns) for member in metric.members])
     of_items = metric.sums_of_items(columns)
     if isinstance(of_items, Sums):
-        return left_out_of_sums(metric, of_items.by_cluster(columns.cluster, columns.clusters))
+        return jackknife_of_sums(metric, of_items.by_cluster(columns.cluster, columns.clusters))
     if math.isnan(of_items) or not metric.has_interval:
-        return LeftOut.of_value(of_items)
+        return Jackknife.constant(of_items)
     counted = metric.counted(columns)
-    return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.support)
+    return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.error_basis)
 
 
-def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
+def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
     """Estimate a metric from its values without each cluster; None if it is undefined."""
-    value, (bottom, top) = known.value, metric.range
+    value, (bottom, top) = result.value, metric.range
     if math.isnan(value):
         return None
-    if known.parts:
-        return _estimate_of_mean(metric.members or [metric] * len(known.parts), known)
-    moments = known.moments
-    if metric.has_interval and metric.within and not known.clusters:
+    if result.parts:
+        return _estimate_of_mean(metric.members or [metric] * len(result.parts), result)
+    moments = result.moments
+    if metric.has_interval and metric.within and not result.clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
-    alone = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
-    if not (metric.has_interval and known.support and moments):
-        return alone
-    rests_on, bounds = known.support
+    without_interval = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
+    if not (metric.has_interval and result.basis and moments):
+        return without_interval
+    clusters, bounds = result.basis
     # where there are strata, their intervals say how uncertain the error is
-    low, high = exact_interval(value, moments, bounds, rests_on, degrees=rests_on - 1 if known.strata else None)
+    low, high = exact_interval(value, moments, bounds, clusters, degrees=clusters - 1 if result.strata else None)
     # the interval reaches as far as the bias, which is 0 for a mean
     if abs(moments.bias) > _ROUNDING:
         low, high = low - max(moments.bias, 0.0), high - min(moments.bias, 0.0)
-    if known.strata:
-        below, above = reach_of_strata(known.strata, [interval_of_mean(stratum) for stratum in known.strata])
+    if result.strata:
+        below, above = reach_of_strata(result.strata, [interval_of_mean(stratum) for stratum in result.strata])
         low, high = min(low, value - below), max(high, value + above)
     if high <= bottom or low >= top:
-        return alone  # the items contradict what `bounds` assumes
-    return alone._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
+        return without_interval  # the items contradict what `bounds` assumes
+    return without_interval._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
 
 
 def interval_of_mean(stratum: Stratum) -> tuple[float, float]:
     """Compute the interval of the mean of a stratum, the whole range if fewer than two clusters have labels."""
-    value, moments, support = stratum.share.value, stratum.share.moments, stratum.share.support
-    assert support
-    clusters, bounds = support
+    value, moments, basis = stratum.share.value, stratum.share.moments, stratum.share.basis
+    assert basis
+    clusters, bounds = basis
     if moments is None:
         return bounds
     return exact_interval(value, moments, bounds, clusters, degrees=math.inf if stratum.is_binomial else None)
 
 
-def _estimate_of_mean(metrics: Sequence[Metric], mean: LeftOut) -> Estimate | None:
+def _estimate_of_mean(metrics: Sequence[Metric], mean: Jackknife) -> Estimate | None:
     """Estimate a mean from the estimates of its parts; clusters that have several of them stay correlated."""
-    known = [_estimate(metric, part) for metric, part in zip(metrics, mean.parts, strict=True)]
-    ends = [(each.low, each.high) for each in known if each and each.low is not None and each.high is not None]
-    if len(ends) < len(known):
-        return None if None in known else Estimate(mean.value, None, None, None)
+    parts = [_estimate(metric, part) for metric, part in zip(metrics, mean.parts, strict=True)]
+    ends = [(each.low, each.high) for each in parts if each and each.low is not None and each.high is not None]
+    if len(ends) < len(parts):
+        return None if None in parts else Estimate(mean.value, None, None, None)
     covariance = mean.covariance()
-    stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / mean.of
-    low, high = mean_interval(np.array(ends).T, np.array([part.value for part in mean.parts]), covariance, mean.of)
+    stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / mean.part_count
+    low, high = mean_interval(
+        np.array(ends).T, np.array([part.value for part in mean.parts]), covariance, mean.part_count
+    )
     return Estimate(mean.value, stderr, low, high)
 
 

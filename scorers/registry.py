@@ -119,9 +119,9 @@ def make_scorer(
         TypeError: An argument is missing.
     """
     factory, strict = scorer_factory(name), not callable(name)
-    known = {key: value for key, value in (usual or {}).items() if key in settings_of(factory, strict=strict)}
+    defaults = {key: value for key, value in (usual or {}).items() if key in settings_of(factory, strict=strict)}
     try:
-        return factory(**checked_settings(factory, {**known, **arguments}, "argument", strict=strict))
+        return factory(**checked_settings(factory, {**defaults, **arguments}, "argument", strict=strict))
     except ValueError as error:
         raise ValueError(f"{getattr(name, '__name__', name)}: {error}") from None
 

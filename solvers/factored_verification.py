@@ -21,7 +21,7 @@ from halu_tasks.core.prompting import fill
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.benchmarks.judged import cited_sentences, summary_of
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
-from halu_tasks.scorers.citations import Cited
+from halu_tasks.scorers.citations import CitingSentence
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import fence, shown_passages
 from halu_tasks.scorers.reading.claim_lists import listed_claims
@@ -231,7 +231,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         model_calls.method_prompt(name, "fave", prompts) for name in ("fave_critique", "fave_critique_entry")
     )
 
-    async def check(claim: Cited) -> tuple[bool | None, str]:
+    async def check(claim: CitingSentence) -> tuple[bool | None, str]:
         """Return whether a sentence is supported, None if the critic does not say so, and the critique."""
         if not claim.papers:
             # this is part of the prompt of the revision

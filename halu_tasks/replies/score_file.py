@@ -407,7 +407,7 @@ def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     """Return the sums of a metric over clusters, or the columns of one that compares items across clusters."""
     sums = metric.sums_of_items(columns)
     if isinstance(sums, Sums):
-        return sums.by_cluster(columns.cluster, columns.clusters).different()
+        return sums.by_cluster(columns.cluster, columns.clusters).unique()
     return columns.only(metric.columns)
 
 

@@ -101,8 +101,8 @@ def verdict_scorer(
 
 
 def _are_positions(labels: Iterable[str]) -> bool:
-    found = "".join(labels).upper()
-    return found in ("ABCDEFGHIJ"[: len(found)], "123456789"[: len(found)])
+    letters = "".join(labels).upper()
+    return letters in ("ABCDEFGHIJ"[: len(letters)], "123456789"[: len(letters)])
 
 
 def position_bias(first: str) -> Metric:

@@ -84,8 +84,8 @@ class NamedScorer:
         """
         target, gold, tags = self._gold(sample)
         # the cluster is the sample itself if there is no such field; one with another name is required
-        own = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
-        cluster = sample.id if own else str(self._field_of(sample, "cluster"))
+        is_own_cluster = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
+        cluster = sample.id if is_own_cluster else str(self._field_of(sample, "cluster"))
         item = Item(sample.id, cluster, target, gold=gold, tags=tags)
         reply = ReplyText(reply)
         return mark_missing(_scorer(self.name, json.dumps(self.arguments)).score(item, reply, None), reply)

@@ -43,8 +43,8 @@ AGREEMENT = "agreement"
 
 def with_stated_confidence(score: ScoredReply, confidence: float | None) -> ScoredReply:
     """Add the confidence that a reply states, or that it states none although it was asked to."""
-    stated = {MISSING: 1.0} if confidence is None else {CONFIDENCE: confidence}
-    return replace(score, facts={**score.facts, **stated})
+    facts = {MISSING: 1.0} if confidence is None else {CONFIDENCE: confidence}
+    return replace(score, facts={**score.facts, **facts})
 
 
 def with_allowed_risk(score: ScoredReply, risk: float) -> ScoredReply:
@@ -68,12 +68,12 @@ def with_shown_confidence(score: ScoredReply, choices: Sequence[str] | None) -> 
         return score
     if choices and score.answer in choices and PROBABILITY in facts:
         probability = facts[PROBABILITY]
-        shown = probability if score.answer == choices[0] else 1 - probability
+        confidence = probability if score.answer == choices[0] else 1 - probability
     elif AGREEMENT in score.counts:
-        shown = facts[AGREEMENT]
+        confidence = facts[AGREEMENT]
     else:
         return score
-    return replace(score, facts={**facts, CONFIDENCE: shown})
+    return replace(score, facts={**facts, CONFIDENCE: confidence})
 
 
 def has_confidence(score: ScoredReply) -> bool:
@@ -90,8 +90,8 @@ def graded(attempts: Attempts, columns: Columns) -> Columns:
     The probability is the confidence; it is NaN where no answer is attempted.
     """
     confidence = np.where((attempts.attempted(columns) > 0) & is_answer(columns), columns[CONFIDENCE], np.nan)
-    own = {"probability": confidence, "target": attempts.right(columns), "wrong": attempts.wrong(columns)}
-    return Columns(own.__getitem__, columns.cluster, columns.clusters)
+    graded_columns = {"probability": confidence, "target": attempts.right(columns), "wrong": attempts.wrong(columns)}
+    return Columns(graded_columns.__getitem__, columns.cluster, columns.clusters)
 
 
 def known(columns: Columns) -> Columns:
@@ -258,5 +258,5 @@ def _missing(columns: Columns) -> Terms:
 
 def _risk(columns: Columns) -> float:
     """Return the highest risk that is allowed, which is the same for all replies of a run."""
-    given = columns[RISK][~np.isnan(columns[RISK])]
-    return float(given[0]) if len(given) else USUAL_RISK
+    risks = columns[RISK][~np.isnan(columns[RISK])]
+    return float(risks[0]) if len(risks) else USUAL_RISK
