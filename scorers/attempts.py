@@ -97,29 +97,35 @@ class NetPoints:
         return np.asarray(self.of.right(columns) - self.penalty * self.of.wrong(columns))
 
 
-def attempt_metrics(of: Attempts, requires_option: str | None = None) -> tuple[Metric, ...]:
+def attempt_metrics(attempts: Attempts, requires_option: str | None = None) -> tuple[Metric, ...]:
     """Create `attempted`, `acc_attempted` (both 0 to 1) and `net` (−1 to 1).
 
     Args:
-        of: What is right, wrong and attempted.
+        attempts: What is right, wrong and attempted.
         requires_option: The option without which they are undefined, if any.
     """
 
-    def of_attempted(columns: Columns) -> tuple[Column, Column]:
-        attempted = of.attempted(columns)
-        return np.where(np.isnan(attempted), 0.0, of.right(columns)), np.nan_to_num(attempted)
+    def right_and_attempted(columns: Columns) -> tuple[Column, Column]:
+        attempted = attempts.attempted(columns)
+        return np.where(np.isnan(attempted), 0.0, attempts.right(columns)), np.nan_to_num(attempted)
 
     metrics = (
         Metric(
             ATTEMPTED,
-            of.attempted,
-            of.columns,
+            attempts.attempted,
+            attempts.columns,
             "mean",
             "share of replies that attempt an answer, right or wrong",
             higher_is_better=None,
         ),
-        Metric(ACC_ATTEMPTED, of_attempted, of.columns, "sums", "share of the attempted answers that are right"),
-        _with_points(Metric(NET, of.right, of.columns, "mean"), NetPoints(of)),
+        Metric(
+            ACC_ATTEMPTED,
+            right_and_attempted,
+            attempts.columns,
+            "sums",
+            "share of the attempted answers that are right",
+        ),
+        _with_points(Metric(NET, attempts.right, attempts.columns, "mean"), NetPoints(attempts)),
     )
     return tuple(replace(metric, requires_option=requires_option) for metric in metrics)
 

@@ -320,10 +320,10 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
     names = [f"assumed_sensitivity_{sensitivity}", f"assumed_specificity_{specificity}"]
 
     def terms(columns: Columns) -> Terms:
-        known, counted = _has_all(columns, names[0]), _has_all(columns, names[0], measurement)
+        has_assumption, counted = _has_all(columns, names[0]), _has_all(columns, names[0], measurement)
         return (
-            *(np.where(known, columns[name], 0.0) for name in ("verdicts_positive", "verdicts_read", *names)),
-            known,
+            *(np.where(has_assumption, columns[name], 0.0) for name in ("verdicts_positive", "verdicts_read", *names)),
+            has_assumption,
             np.where(counted, columns[measurement] - columns["verdicts_positive"], 0.0),
             np.where(counted, columns["verdicts"], 0.0),
             counted,
@@ -382,8 +382,8 @@ def _errors(judge_spec: JudgeSpec) -> tuple[Metric, Metric, Metric]:
         verdicts, by_judge, by_labels = strata.by_labels(sums)
         return *(each.sum(axis=-1) for each in (verdicts, by_labels, by_judge)), by_labels[..., reported].sum(axis=-1)
 
-    def share(of: _Confusions) -> SumFunction:
-        return lambda sums: ratio(np.stack(of(*confusions(sums)), axis=-1))
+    def share(part_and_whole: _Confusions) -> SumFunction:
+        return lambda sums: ratio(np.stack(part_and_whole(*confusions(sums)), axis=-1))
 
     def kappa(sums: Array) -> Array:
         n, bad, says, both = confusions(sums)

@@ -1,8 +1,8 @@
 """Load the lexicons of the readers and find their phrases in a text.
 
 A lexicon is a YAML file in `lexicons`: `en.yaml` has the words of a language that all questions need (negators,
-conceders, markers), and `types.en.yaml` those of one question in that language. Each key is a kind of phrase; its
-value is a text of phrases between vertical bars, or a mapping of labels to such texts. In a phrase, `*` stands for the
+conceders, markers), and `types.en.yaml` those of one question in that language. Each key is a kind of phrase, of which `lexicons/README.md` lists
+all; its value is a text of phrases between vertical bars, or a mapping of labels to such texts. In a phrase, `*` stands for the
 rest of a word, and `...` for up to three words. The key `prefix` is an expression for what is written together with
 the next word.
 """
@@ -204,8 +204,8 @@ def phrases(name: str) -> dict[str, tuple[str, ...]]:
 
 def expression_of(names: Iterable[str], kinds: Iterable[str]) -> str:
     """Return an expression for the phrases of some kinds in several files, as whole words and the longest first."""
-    found = {phrase for name in names for kind in kinds for phrase in phrases(name).get(kind, ())}
-    longest_first = sorted(found, key=lambda phrase: (-len(phrase), phrase))
+    texts = {phrase for name in names for kind in kinds for phrase in phrases(name).get(kind, ())}
+    longest_first = sorted(texts, key=lambda phrase: (-len(phrase), phrase))
     words, joined = (
         "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in longest_first if _has_han(phrase) == has_han)
         for has_han in (False, True)

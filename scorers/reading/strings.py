@@ -138,7 +138,7 @@ def _is_echo(reply: ReplyText, source: Passage) -> bool:
     given = [plain for line in reply.text.split("\n") if (plain := line.strip(MARKUP))]
     if len(given) < 2 or given[0] not in reply.prompt:
         return False
-    return not reply.own.strip() and any(line not in source.text for line in given)
+    return not reply.without_prompt.strip() and any(line not in source.text for line in given)
 
 
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:

@@ -127,10 +127,12 @@ class RiskCoverage(NamedTuple):
     @classmethod
     def of(cls, attempts: Attempts, columns: Columns) -> RiskCoverage:
         """Return the curve of some replies; without an answer that can be kept, it has no points."""
-        kept = known(graded(attempts, columns))
-        order = np.argsort(-kept["probability"], kind="stable")
-        ends = np.flatnonzero(np.append(np.diff(kept["probability"][order]) != 0, True)) if len(order) else order
-        wrong = np.cumsum(kept["wrong"][order])[ends]
+        graded_answers = known(graded(attempts, columns))
+        order = np.argsort(-graded_answers["probability"], kind="stable")
+        ends = (
+            np.flatnonzero(np.append(np.diff(graded_answers["probability"][order]) != 0, True)) if len(order) else order
+        )
+        wrong = np.cumsum(graded_answers["wrong"][order])[ends]
         return cls(np.asarray(ends + 1, dtype=np.float64), wrong, len(columns))
 
     @property
@@ -184,9 +186,9 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         return np.where(has_one, square, np.nan)
 
     def right_and_wrong(columns: Columns) -> list[Column]:
-        kept = graded(attempts, columns)
-        has_one = ~np.isnan(kept["probability"])
-        return [has_one & (kept["target"] == 1), has_one & (kept["wrong"] == 1)]
+        graded_answers = graded(attempts, columns)
+        has_one = ~np.isnan(graded_answers["probability"])
+        return [has_one & (graded_answers["target"] == 1), has_one & (graded_answers["wrong"] == 1)]
 
     brier_score, error = brier(_RIGHT), ece(_RIGHT)
     inputs = (*attempts.columns, "outcome", CONFIDENCE)
