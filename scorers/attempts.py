@@ -50,7 +50,7 @@ class JudgedAttempts:
 
     Attributes:
         good: The measurement of replies with a good label: 0 or 1, or the share of their claims that have one.
-        bad: That of replies with a bad one, likewise.
+        bad: The same of replies with a bad label.
     """
 
     good: str = "good"

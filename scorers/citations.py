@@ -299,7 +299,6 @@ def _by_number(text: str, count: int) -> Iterator[_Citation]:
 
 
 def _by_year(text: str, references: Sequence[ListedPaper]) -> Iterator[_Citation]:
-    """Find citations by name and year."""
     previous, inside = 0, False
     for dates in _DATES.finditer(text):
         between = text[previous : dates.start()]
@@ -407,7 +406,6 @@ def _is_name_word(token: str, after: str) -> bool:
 
 
 def _begins_sentence(word: str) -> bool:
-    """Return whether a word usually begins a sentence, not a name."""
     return word.lower().strip(".") in _WORDS["openings"] or (word.endswith("ly") and len(word) > 8)
 
 

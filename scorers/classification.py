@@ -106,7 +106,7 @@ def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[..., 
 
     Args:
         classes: Says for each class which items are of it; its parameters name columns.
-        right: Says which items are right, likewise.
+        right: Says which items are right; its parameters name columns, too.
     """
     is_of_class, is_right = ColumnFunction(classes), ColumnFunction(right)
 

@@ -89,12 +89,12 @@ class Columns:
         return Columns(selected.__getitem__, self.cluster, self.clusters)
 
     def where(self, selected: npt.NDArray[np.bool_]) -> Columns:
-        """Select items."""
+        """Select the items that a mask selects."""
         return Columns(lambda name: self[name][selected], self.cluster[selected], self.clusters)
 
 
 def column_names(facts: Iterable[str]) -> set[str]:
-    """Return the names of the columns of scores with some facts, but for those of tags."""
+    """Return the names of the columns of scores with some facts, except tags."""
     # these import this
     from halu_tasks.scorers.statistics import calibration, confidence
 

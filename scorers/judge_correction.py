@@ -9,7 +9,7 @@ of it do. This post-stratified estimate is the prediction-powered one (Angelopou
 stratum's labels as the prediction. How many of a stratum are labelled makes no difference, so labels may be drawn by
 what the judge said. A reply with several verdicts is drawn as a whole; therefore those beside a reported hallucination
 are a stratum of their own. Without labels, an assumed sensitivity and specificity give the rate of Rogan and Gladen
-(1978). Each estimate is a function of sums over clusters, so its error is that of `metrics.estimate`.
+(1978). Each estimate is a function of sums over clusters, and its error comes from `metrics.estimate`.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ class Corrected:
         )
 
     def __call__(self, columns: Columns) -> Terms:
-        """Return the sums of `Strata`, and those of the metric by the judge."""
+        """Return the sums of `Strata`, and the sums of the metric by the judge."""
         items = _has_all(columns, self.judge_spec.measurement, LABELS)
         terms: list[Array] = []
         for kind, reports in self.judge_spec.kinds.items():
@@ -306,7 +306,6 @@ def _of_kind(columns: Columns, kind: str) -> tuple[Array, Array, Array]:
 
 
 def _columns_of_kinds(kinds: Iterable[str]) -> Iterator[str]:
-    """Yield the names of the columns that `_of_kind` reads."""
     return (begin + kind for kind in kinds for begin in (_NUMBER, _LABELLED, _BAD))
 
 
@@ -315,7 +314,7 @@ def _has_labels(columns: Columns) -> list[npt.NDArray[np.bool_]]:
 
 
 def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specificity: str) -> Metric:
-    """Create the rate at one end of what an assumption allows; the end of the rate is that of the specificity."""
+    """Create the rate at the end of what an assumption allows that the specificity is at."""
     end = "low" if specificity == "low" else "high"
     names = [f"assumed_sensitivity_{sensitivity}", f"assumed_specificity_{specificity}"]
 
@@ -357,7 +356,6 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
 
 
 def _has_all(columns: Columns, *names: str) -> npt.NDArray[np.bool_]:
-    """Return which items have all of some measurements."""
     return np.asarray(np.all([~np.isnan(columns[name]) for name in names], axis=0), dtype=bool)
 
 

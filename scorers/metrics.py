@@ -197,7 +197,7 @@ class Metric:
 
     @property
     def columns(self) -> set[str]:
-        """The names of the columns that the metric reads, with those of the tags of `within`."""
+        """The names of the columns that the metric reads, including the tags of `within`."""
         return {*self.inputs, *(TAG + tag for tag, _ in self.within)}
 
     def error_basis(self, total: Array, clusters: int, of_classes: Numbers) -> ErrorBasis | None:
@@ -488,7 +488,7 @@ def outcome_shares(*, of_labels: bool) -> list[Metric]:
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     """Create the unweighted mean of a metric over groups of items.
 
-    The mean is undefined if that of any group is, and has no interval if that of any group has none. Items of one
+    The mean is undefined if the metric of any group is, and has no interval if any group has none. Items of one
     cluster in several groups stay correlated.
 
     Args:

@@ -48,7 +48,6 @@ def opinion_figures(scores: Sequence[ScoredReply], opinions: Sequence[Opinions |
 
 
 def _measure(score: ScoredReply, opinions: Opinions) -> dict[str, float]:
-    """Return the measurements of one item's opinions, 0 or 1 each."""
     measurements: dict[str, float] = {}
     for role, label in opinions.items():
         measurements |= {f"acc_{role}": float(label == score.target), f"unparsed_{role}": float(label is None)}

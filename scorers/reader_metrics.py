@@ -53,7 +53,7 @@ def with_reader(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     """Add the headline by the reader's labels, `<headline>_reader`, and what the reader did, as shares of all items.
 
     `read_by_reader` is the share that it was asked about, `changed_by_reader` the share whose answer it changed, and
-    `reader_failed` the share that it gave no reading of, whose answer stays that of the rules.
+    `reader_failed` the share that it gave no reading of, which keep the answer of the rules.
     """
     headline = metrics[0]
     by_reader = replace(

@@ -35,7 +35,7 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
         wordings: The names of the wordings.
 
     Returns:
-        All metrics; those of the task alone if there are fewer than two wordings.
+        All metrics; only the task's if there are fewer than two wordings.
     """
     if len(wordings) < 2:
         return tuple(metrics)

@@ -233,7 +233,7 @@ def score_factchd(item: Item[ExplanationGold], reply: str, verdicts: object = No
 
 
 def score_factchd_published(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> ScoredReply:
-    """Score a reply as the authors' evaluator does, but for its stemmer and its rounding.
+    """Score a reply as the authors' evaluator does, except for its stemmer and its rounding.
 
     A reply without a label keeps the score of its explanation, and is no true or false positive or negative.
     """

@@ -1,6 +1,6 @@
 """Texts that a judge compares with a correct answer (C-FAITH, section 4.2) or with the papers that they cite (FAVE).
 
-A task of one's own says in its file what the judge is asked (`own_judge`): about a reply, or about each of its claims,
+A user's task says in its file what the judge is asked (`own_judge`): about a reply, or about each of its claims,
 which the judge lists first.
 
 The claims of a summary are its sentences (Factored Verification, section 3). A judge checks only those that cite a
@@ -232,7 +232,6 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
 
 
 def _shares(labels: Iterable[str]) -> dict[str, str]:
-    """Return the name of the share of each label."""
     return {label: f"share_{slug(label)}" for label in labels}
 
 
@@ -523,12 +522,11 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
     has_interval=False,
 )
 def adjustment_factor(factor: Column) -> Terms:
-    """Return the precision."""
+    """Return the precision, which is the same for all items."""
     return factor
 
 
 def _count(name: str, measurement: str, about: str, higher_is_better: bool | None = None) -> Metric:
-    """Create the mean of a count, 0 or more."""
     return mean(name, measurement, f"mean number of {about}", higher_is_better=higher_is_better, range=(0.0, math.inf))
 
 

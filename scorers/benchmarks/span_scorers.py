@@ -217,7 +217,7 @@ def _quotes(content: Any, text: str) -> list[_Quote]:
 
 
 def _part_of(text: str, record: Mapping[str, Any]) -> str:
-    """Return the first string of a record, under whatever key but those of categories, that occurs in a text."""
+    """Return the first string of a record, under any key except a category's, that occurs in a text."""
     strings = (value for key, value in record.items() if isinstance(value, str) and key not in CATEGORIES)
     return next((string for string in strings if string.strip() and string in text), "")
 

@@ -174,7 +174,6 @@ _DEGREES = (
 
 
 def _category_metrics(categories: Mapping[str, str]) -> Iterator[Metric]:
-    """Create `category_acc`, and the recall of each category."""
     about = "share of the gold characters that are marked which have the gold's category"
     yield micro("category_acc", "right_category_chars", "categorized_chars", about)
     for category, name in categories.items():

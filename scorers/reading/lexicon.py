@@ -1,10 +1,10 @@
 """Load the lexicons of the readers and find their phrases in a text.
 
 A lexicon is a YAML file in `lexicons`: `en.yaml` has the words of a language that all questions need (negators,
-conceders, markers), and `types.en.yaml` those of one question in that language. Each key is a kind of phrase, of which `lexicons/README.md` lists
-all; its value is a text of phrases between vertical bars, or a mapping of labels to such texts. In a phrase, `*` stands for the
-rest of a word, and `...` for up to three words. The key `prefix` is an expression for what is written together with
-the next word.
+conceders, markers), and `types.en.yaml` those of one question in that language. Each key is a kind of phrase, which
+`lexicons/README.md` explains; its value is a text of phrases between vertical bars, or a mapping of labels to such
+texts. In a phrase, `*` stands for the rest of a word, and `...` for up to three words. The key `prefix` is an
+expression for what is written together with the next word.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLACEHOLDER = re.compile(r"\*|\.\.\.")
 LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi", "es", "fa", "ja", "ko")
 """The languages of the lexicons; `eu` has those of Europe other than English. Not every lexicon has all of them.
 
-Models answer in their own language whatever that of the question, so every reply is read in all of them.
+Models answer in their own language, whatever the language of the question, so every reply is read in all of them.
 """
 
 
@@ -148,7 +148,6 @@ class Lexicon:
 
 
 def _phrases_of(name: str) -> Iterator[Phrase]:
-    """Yield the phrases of a file."""
     content = load(name)
     prefix = content.pop("prefix", "")
     for kind, by_label in content.items():

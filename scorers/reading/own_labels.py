@@ -104,7 +104,7 @@ class OwnLabels(Types):
         return sentence.kind_after(value.end) == "because" or bool(_REASON.match(sentence.text, value.end))
 
     def label_of_clauses(self, clauses: list[Clause]) -> str | None:
-        """Return None: a statement declares no label."""
+        """Return None, since a statement declares no label."""
         return None
 
     def _label_match(self, token: Token, negated: bool, partly: bool) -> LabelMatch:
@@ -120,7 +120,7 @@ class OwnLabels(Types):
 
 
 class YesNo(Vocabulary):
-    """The words of a question of one's own that is answered by a yes or a no.
+    """The words of a user's question that is answered by a yes or a no.
 
     What it asks is not known, so only a yes or a no is read, and no statement.
 

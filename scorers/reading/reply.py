@@ -187,7 +187,7 @@ def _is_of(line: str, prompt: str) -> bool:
 
 
 def _without_prompt(text: str, prompt: str) -> str:
-    """Return a text without what it repeats of a prompt: lines beside each other, a cue or a paragraph.
+    """Return a text without what it repeats of a prompt: adjacent lines, a cue or a paragraph.
 
     A single line may also choose what the prompt offers ("Entity error: one thing takes the place of another").
     """

@@ -45,12 +45,12 @@ class ParsedSentence:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens."""
+        """The phrases of the lexicon in the sentence, from left to right."""
         return self._scan(self.text)
 
     @cached_property
     def clauses(self) -> list[Clause]:
-        """The clauses."""
+        """The clauses that the tokens divide it into."""
         return split_clauses(self.tokens, self.text)
 
     @cached_property
@@ -81,7 +81,7 @@ class ParsedSentence:
         return ParsedSentence(self.text[start:end], self._scan, is_item=self.is_item, line=self.line)
 
     def tokens_after(self, place: int) -> Iterator[Token]:
-        """Yield the tokens from a place on."""
+        """Yield the tokens that begin at a place or after it."""
         tokens = self.tokens
         return map(tokens.__getitem__, range(bisect_left(tokens, place, key=_START), len(tokens)))
 

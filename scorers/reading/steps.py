@@ -138,7 +138,7 @@ class Question:
     def _read_sentences(
         self, parsed: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]
     ) -> Answer[str]:
-        """Return the label of sentences; if they take something back, that of what follows."""
+        """Return the label of sentences, or of what follows if they take something back."""
         vocabulary = self.vocabulary
         for at, rest, before in [*islice(self._retractions(parsed), _MOST_RETRACTIONS)]:
             answer = self._try_steps(ReplyPart(vocabulary, [rest, *parsed[at + 1 :]], reply))
@@ -196,7 +196,7 @@ def field(part: ReplyPart) -> StepResult | None:
 def checklist(part: ReplyPart) -> StepResult | None:
     """A list that says yes or no to each of several labels, and yes to one."""
     if any(token.kind == "declare" for sentence in part.sentences for token in sentence.tokens):
-        return None  # a list is none beside a marker
+        return None  # with a marker, a list is no answer
     return only_affirmed(part.vocabulary, part.sentences)
 
 

@@ -21,7 +21,7 @@ class Types(Vocabulary):
         return LabelMatch("label", "" if negated else token.label, token.end)
 
     def other(self, label: str) -> str:
-        """Return the last label: "no" and "0" are no type."""
+        """Return the last label, which "no" and "0" stand for."""
         return self.labels[-1]
 
     def label_of_clauses(self, clauses: list[Clause]) -> str | None:
@@ -60,7 +60,7 @@ class Types(Vocabulary):
     def _types(self, clause: Clause) -> Iterator[tuple[str, bool, bool]]:
         """Yield each type in a clause, whether the clause says that it is the type, and whether this is sure."""
         negated = False
-        for tokens in _segments(clause.tokens):
+        for tokens in _split_at_commas(clause.tokens):
             kinds = {token.kind for token in tokens}
             negated = negated and "label" in kinds and not kinds & {"changed", "declare", "best"}
             several = len({token.label for token in tokens if token.kind == "label"}) > 1
@@ -78,15 +78,14 @@ class Types(Vocabulary):
                         yield token.label, holds, sure
 
     def _clues(self, clause: Clause) -> list[str]:
-        segments = [(tokens, {token.kind for token in tokens}) for tokens in _segments(clause.tokens)]
+        segments = [(tokens, {token.kind for token in tokens}) for tokens in _split_at_commas(clause.tokens)]
         if not any("changed" in kinds for _, kinds in segments):
             return []
         changed = [tokens for tokens, kinds in segments if "same" not in kinds]
         return [token.label for tokens in changed for token in tokens if token.kind == "clue"]
 
 
-def _segments(tokens: list[Token]) -> list[list[Token]]:
-    """Return the tokens between commas."""
+def _split_at_commas(tokens: list[Token]) -> list[list[Token]]:
     segments: list[list[Token]] = [[]]
     for token in tokens:
         if token.kind == "comma":

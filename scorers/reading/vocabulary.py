@@ -46,7 +46,7 @@ class Vocabulary:
 
     Args:
         names: The names of its lexicons.
-        labels: The label of a text that is right, and that of one that is not.
+        labels: The labels of a text that is right and of one that is not.
         yes: The label that "yes" stands for.
 
     Attributes:
@@ -73,7 +73,7 @@ class Vocabulary:
         return {**after_marker, **words}
 
     def prepare(self, text: str) -> str:
-        """Return a sentence as it is read."""
+        """Replace what no lexicon can have by words of its own; here, nothing."""
         return text
 
     def scan(self, text: str) -> list[Token]:
@@ -87,7 +87,7 @@ class Vocabulary:
         return not self.lexicon.kinds.isdisjoint(("label", "clue"))
 
     def parse(self, text: str, sentence: Sentence | None = None) -> ParsedSentence:
-        """Return a sentence with its tokens."""
+        """Fold a sentence, in which tokens are found when they are needed."""
         folded = fold(self.prepare(text))
         if sentence is None:
             return ParsedSentence(folded, self.scan)

@@ -56,8 +56,8 @@ def with_allowed_risk(score: ScoredReply, risk: float) -> ScoredReply:
 def with_shown_confidence(score: ScoredReply, choices: Sequence[str] | None) -> ScoredReply:
     """Add the confidence that a reply shows without stating it, unless it was asked to state one.
 
-    This is the probability of the label that is answered, if that of the task's first label is known, or else the share
-    of a method's votes for it.
+    This is the probability of the label that is answered, if the probability of the task's first label is known, or
+    else the share of a method's votes for it.
 
     Args:
         score: The score, with the probability and what the method counted.

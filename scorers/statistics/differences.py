@@ -241,7 +241,7 @@ class DifferenceError(NamedTuple):
 
 
 class MeanDifferenceError(NamedTuple):
-    """The error of a mean of differences, combined from theirs as that of a figure is (`intervals.mean_interval`).
+    """The error of a mean of differences, combined as for a single figure (`intervals.mean_interval`).
 
     Attributes:
         parts: The error of each.

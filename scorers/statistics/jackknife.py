@@ -47,7 +47,7 @@ Its arguments are the sums over all clusters, shape (K,), the number of clusters
 items of each class, shape (L,).
 """
 
-# the number of items, times that of groups of clusters, from which on fewer groups are left out
+# the product of the numbers of items and of groups of clusters above which fewer groups are left out
 _WORK = 2_000_000
 _FEWEST_GROUPS = 20
 
@@ -67,7 +67,7 @@ class Sums(NamedTuple):
 
     @property
     def total(self) -> Array:
-        """The sums, shape (K,)."""
+        """The sums over all items or clusters, shape (K,)."""
         return np.array([exact_sum(column, self.multiplicity) for column in self.terms.T])
 
     def scatter(self, selected: Flags) -> Sums:
@@ -209,7 +209,7 @@ class Stratum(NamedTuple):
 
     Attributes:
         share: The mean of the items with labels, without each cluster; NaN if there are none.
-        change: Computes by how much a metric changes if the mean of all items of the stratum is a given one.
+        change: Computes by how much a metric changes if the mean of all items of the stratum changes to its argument.
         is_binomial: Whether the mean itself says how uncertain it is, as each label is of a cluster of its own and at
             an end of the range.
     """
@@ -271,7 +271,7 @@ def leave_out(value: SumFunction, sums: Sums, find_basis: FindBasis) -> Jackknif
         return part(values, sums.terms, sums.classes & (sums.terms != 0).any(axis=1)[:, None])
     occurs = ~np.isnan(values[0])
     terms = sums.terms.reshape(len(sums.terms), len(occurs), -1)[..., :2]
-    # a figure that follows those of the classes is known, such as that of replies without an answer
+    # a figure after those of the classes, such as the one of replies without an answer, is not among them
     parts = [part(values[:, n], terms[:, n], flags[:, None]) for n, flags in enumerate(sums.classes.T)]
     if not all(part.basis for part in parts):
         parts = [part._replace(basis=None) for part in parts]

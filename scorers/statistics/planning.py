@@ -219,7 +219,7 @@ def affordable(variances: Variances, calls: int, available: int | None = None) -
     """List the runs that a number of calls of each model buys, by the number of repeats, the smallest error first.
 
     Args:
-        variances: The variance of the difference; without that of replies, items are answered once.
+        variances: The variance of the difference; without a variance of replies, items are answered once.
         calls: The number of calls.
         available: The number of different items that there are; None for no limit.
 

@@ -14,7 +14,7 @@ from halu_tasks.scorers.statistics.jackknife import Sums
 
 
 class SideBySide(NamedTuple):
-    """A metric of some replies beside that of others to the same questions.
+    """A metric of some replies and of others to the same questions.
 
     Attributes:
         value: The metric of the first; None if it is undefined.
