@@ -28,7 +28,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.chat import Answered, ChatError, ChatServer, chat_server
+from halu_tasks.judging.chat import ChatError, ChatReply, ChatServer, chat_server
 from halu_tasks.judging.reaching import (
     Retries,
     describe_error,
@@ -265,10 +265,10 @@ class Judge:
             reason = verdict.reason
         return verdict
 
-    def _read(self, output: ModelOutput | Answered, judging: JudgeSpec) -> Verdict:
+    def _read(self, output: ModelOutput | ChatReply, judging: JudgeSpec) -> Verdict:
         """Return the verdict in an output; servers that refuse a request have their words put in its place."""
         text = output.completion
-        stop = output.stop_reason if isinstance(output, ModelOutput) else "stop"
+        stop = output.stop_reason
         if stop in ("content_filter", "model_length"):
             return Verdict(FAILED, redacted(f"no reply ({stop}): {text}")[:_LONGEST_REASON])
         if stop == "max_tokens" and judging is not self._judging:
@@ -285,7 +285,7 @@ class Judge:
 
     async def _answer(
         self, text: str, config: GenerateConfig, most: int, *, waits: bool = True
-    ) -> ModelOutput | Answered:
+    ) -> ModelOutput | ChatReply:
         """Call the judge until it answers, or has failed more than `most` times.
 
         Args:
@@ -308,7 +308,7 @@ class Judge:
             report_retry(self.name, why, pause)
             await anyio.sleep(pause)
 
-    async def _attempt(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
+    async def _attempt(self, text: str, config: GenerateConfig) -> ModelOutput | ChatReply:
         """Send one request, within the budget if there is one."""
         if self.budget is None:
             return await self._send(text, config)
@@ -328,7 +328,7 @@ class Judge:
         finally:
             self.budget.settle(cost)
 
-    async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
+    async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | ChatReply:
         if self.server:
             return await self.server.ask(text, config)
         try:
