@@ -1,9 +1,11 @@
 """Errors that users can fix themselves: each message is one line that says what is wrong, where, and what to do."""
 
+import difflib
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import requires
 from importlib.util import find_spec
 from types import TracebackType
 
@@ -108,8 +110,6 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     Returns:
         ` (did you mean 'x'?)`, or an empty string if no known name is similar.
     """
-    import difflib  # imported here because few names are wrong
-
     by_fold = {candidate.casefold(): candidate for candidate in known}
     matches = difflib.get_close_matches(name.casefold(), by_fold, n=1)
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
@@ -166,8 +166,6 @@ def missing_modules(extra: str) -> list[str]:
 
 def install_hint(extra: str) -> str:
     """Return the command that installs the packages of an extra; this package itself may be on no index."""
-    from importlib.metadata import requires  # takes long to import
-
     listed = (one.partition("; extra == ") for one in requires("halu-tasks") or ())
     return " ".join(["pip install", *(f'"{package}"' for package, _, of in listed if of[1:-1] == extra)])
 

@@ -15,6 +15,8 @@ from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any, TextIO
 
+import yaml
+
 from halu_tasks.core.errors import HaluTasksError, UsageError, file_errors
 from halu_tasks.core.limits import exceeded, limit
 from halu_tasks.core.processes import lock
@@ -217,8 +219,6 @@ def open_yaml(path: Path, base: str = "SafeLoader") -> Iterator[Any]:
     Raises:
         UsageError: The file cannot be read, is not YAML, or exceeds a limit; the message names file and line.
     """
-    import yaml
-
     try:
         with path.open(encoding="utf-8-sig") as file:
             if len(text := file.read((most := limit("max_text")) + 1)) > most:
@@ -246,8 +246,6 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
         LimitError: It is nested too deeply, or its aliases stand for too many values.
         UsageError: A mapping has a key twice, of which PyYAML takes the last one.
     """
-    import yaml
-
     # libyaml, which is much faster, refuses the surrogate pairs of JSON
     libyaml = yaml.__with_libyaml__ and "\\ud" not in text.lower()
     kind = getattr(yaml, f"C{base}" if libyaml else base)

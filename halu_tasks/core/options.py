@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -97,8 +98,6 @@ class Assumption(NamedTuple):
 
 def _share_range(text: str) -> tuple[float, float]:
     """Return the ends of a range such as 0.8-0.9, or a share such as 0.667 or 2/3 twice."""
-    from fractions import Fraction  # imported here because few runs need it
-
     low, _, high = text.partition("-")
     ends = float(Fraction(low)), float(Fraction(high or low))
     if not 0 <= ends[0] <= ends[1] <= 1:

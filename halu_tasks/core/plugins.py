@@ -11,12 +11,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
 
 from halu_tasks.core.errors import did_you_mean
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 logger = logging.getLogger(__name__)
 Kind = Literal["readings", "scorers", "exports", "executors", "pipelines"]
@@ -25,8 +23,6 @@ Kind = Literal["readings", "scorers", "exports", "executors", "pipelines"]
 @cache
 def added(kind: Kind) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the parts of a kind that installed packages add, by name; several packages may add the same name."""
-    from importlib.metadata import entry_points  # takes long to import
-
     found: dict[str, tuple[EntryPoint, ...]] = {}
     for entry_point in entry_points(group=f"halu_tasks.{kind}"):
         found[entry_point.name] = (*found.get(entry_point.name, ()), entry_point)
@@ -60,8 +56,6 @@ def find_part(kind: Kind, name: str, own: Mapping[str, str]) -> Any:
     Raises:
         ValueError: There is no part of that name, there are several, or it cannot be imported.
     """
-    from importlib.metadata import EntryPoint
-
     what, others = kind.removesuffix("s"), added(kind)
     ours = [EntryPoint(name, own[name], f"halu_tasks.{kind}")] if name in own else []
     match [*ours, *others.get(name, ())]:

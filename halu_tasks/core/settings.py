@@ -5,8 +5,7 @@ Settings are the fields of a dataclass or the parameters of a function. `Annotat
     fewshot: Annotated[int, Ge(0), "N", Help("number of worked examples before the question")] = 0
 
 pydantic checks values: it reads types, the choices of a `Literal`, and the limits of `annotated_types`. A string is the
-placeholder of a value in the help of commands or, with dashes, a flag. The modules that declare settings do not import
-pydantic, which takes four times as long as click: help and listings need none.
+placeholder of a value in the help of commands or, with dashes, a flag.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
 from halu_tasks.core.errors import UsageError, unknown
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
 
 
 @dataclass(frozen=True)
@@ -143,8 +140,6 @@ class Setting:
         return self.name if value is True else str(value) if isinstance(value, str) else f"{self.name}{value:g}"
 
     def _validated(self, how: Literal["validate_python", "validate_strings"], value: Any, strict: bool) -> Any:
-        from pydantic import PydanticUserError, ValidationError
-
         try:
             return getattr(_adapter(self.annotation), how)(value, strict=strict)
         except PydanticUserError:
@@ -157,8 +152,6 @@ class Setting:
 
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    from pydantic import ConfigDict, TypeAdapter
-
     return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
 
 

@@ -1,8 +1,8 @@
 """Asks servers that have OpenAI's chat completions, without Inspect's client.
 
-A call of Inspect's client takes 6.5 ms of processor time and one of this client 0.6 ms, so that 64 calls at once are
-not held up. Requests are those that Inspect would send. A call is one request: it is not retried, redirects are not
-followed, and the size of the response is limited.
+Inspect's client takes ten times as much processor time per call, which slows 64 calls at once
+(docs/decisions/0013-what-the-harness-does.md). Requests are those that Inspect would send. A call is one request: it is
+not retried, redirects are not followed, and the size of the response is limited.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ChatError(Exception):
 
 
 class ChatReply(NamedTuple):
-    """What a judge needs of a reply: its text, why it ended in Inspect's words, and the usage that its server reports."""
+    """A reply of a chat server: its text, Inspect's word for why it ended, and its usage if the server reports one."""
 
     completion: str
     stop_reason: str

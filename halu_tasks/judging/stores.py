@@ -15,18 +15,16 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from filelock import FileLock
+from inspect_ai.model import ModelUsage
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, Price
 from halu_tasks.judging import COSTS
 from halu_tasks.scorers.judge import Verdict
-
-if TYPE_CHECKING:
-    from inspect_ai.model import ModelUsage
 
 logger = logging.getLogger(__name__)
 

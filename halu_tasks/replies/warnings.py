@@ -11,7 +11,9 @@ from halu_tasks.data.sources import OwnSource
 from halu_tasks.replies.label_notes import label_warnings
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED
+from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.tasks import Task
 
 MOST_EMPTY, MOST_CUT, MOST_UNPARSED, MOST_INFERRED, MOST_UNPLACED = 0.01, 0.01, 0.20, 0.05, 0.20
@@ -256,8 +258,6 @@ def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], afte
         A line if the coverage of a judged task (`JudgeSpec.coverage`) is lower after the revision, unless the 95%
         interval of a difference that varies between items includes 0; else nothing.
     """
-    from halu_tasks.scorers.statistics.differences import difference  # imports numpy, which listings avoid
-
     name = task.judge_spec.coverage if task.judge_spec else None
     metric = next((metric for metric in task.scorers[mode].metrics if metric.name == name), None)
     change = difference(metric, after, before) if metric else None
@@ -324,8 +324,6 @@ def verdict_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[tuple[st
         more = sum(counted) / len(counted)
         meaning += f" and count as no hallucination; if all of them were, there would be {more:.4f} more in a reply"
     elif name:
-        from halu_tasks.scorers.metrics import estimates  # imports numpy, which listings avoid
-
         metric, known = task.headline_metric("strict"), failures.count(0) / len(scores)
         figure = estimates([metric], scores).get(metric.name)
         low = figure.value * known if figure else 0.0

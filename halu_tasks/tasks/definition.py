@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import OF_ITEM, PART, WORDING, Gold, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
+from halu_tasks.core.prompting import placeholders
+from halu_tasks.data.locate import Located
+from halu_tasks.data.rows import Refuse
+from halu_tasks.data.sources import OwnSource
+from halu_tasks.scorers import option_metrics
+from halu_tasks.scorers.annotators import CLASS
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.judge import CLAIM, PASSAGES, REPLY, TARGET, JudgeSpec, Verdict
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.confidence import has_confidence
+from halu_tasks.tasks.data_source import TaskData
+from halu_tasks.tasks.keys import Model, Naming, check_placeholders, validated
 from halu_tasks.tasks.own import OWN
+from halu_tasks.tasks.prompts import Prompts
+from halu_tasks.tasks.rows_to_items import ItemMaker
+from halu_tasks.tasks.scoring_spec import ScoringSpec
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from halu_tasks.data.locate import Located
-    from halu_tasks.data.rows import Refuse
-    from halu_tasks.scorers.answer import Answer
-    from halu_tasks.scorers.judge import JudgeSpec, Verdict
-    from halu_tasks.scorers.metrics import Metric
-    from halu_tasks.scorers.registry import TaskScorer
-    from halu_tasks.scorers.score import ScoredReply
-    from halu_tasks.tasks.data_source import TaskData
-    from halu_tasks.tasks.keys import Model
-    from halu_tasks.tasks.prompts import Prompts
-    from halu_tasks.tasks.rows_to_items import ItemMaker
-    from halu_tasks.tasks.scoring_spec import ScoringSpec
 
 # keys of lm-eval that a task file may have and that do not change how the task is asked or scored
 _LM_EVAL_KEYS = ("tag", "task_alias", "class", "output_type", "include", "group", "task_list")
@@ -53,12 +55,6 @@ NAMING_KEYS = ("task", "about", "items", "metadata")
 @cache
 def task_keys() -> tuple[str, ...]:
     """Return the keys that define a task."""
-    # these import pydantic and numpy, which listings avoid
-    from halu_tasks.tasks.data_source import TaskData
-    from halu_tasks.tasks.keys import Naming
-    from halu_tasks.tasks.prompts import Prompts
-    from halu_tasks.tasks.scoring_spec import ScoringSpec
-
     names = (name for part in (Naming, TaskData, Prompts, ScoringSpec) for name in part.names())
     return tuple(dict.fromkeys(names))
 
@@ -133,16 +129,12 @@ class Task:
             # authors who only set another temperature expect the rest to stay
             values["generation_kwargs"] = {**self.packaged.values["generation_kwargs"], **decoding}
         if values.get("source") == OWN:
-            from halu_tasks.data.sources import OwnSource
-
             values["source"] = OwnSource(name=self.name, title=self.name, files=(), folder=file.folder)
         return values
 
     @cached_property
     def version(self) -> int:
         """A number that changes when results stop being comparable."""
-        from halu_tasks.tasks.keys import Naming
-
         version = self._checked(Naming).metadata.version
         if version is None and self.packaged is None:
             raise self.file.fault("metadata", "version: is missing")
@@ -151,8 +143,6 @@ class Task:
     @cached_property
     def data(self) -> TaskData:
         """Where rows come from, and how items are made of them."""
-        from halu_tasks.tasks.data_source import TaskData
-
         return self._checked(TaskData)
 
     @cached_property
@@ -162,8 +152,6 @@ class Task:
         Raises:
             UsageError: The key `gold` lacks what the answer needs.
         """
-        from halu_tasks.tasks.rows_to_items import ItemMaker
-
         data, answer = self.data, self.scoring.answer
         if data.cases:
             return None
@@ -184,8 +172,6 @@ class Task:
         Raises:
             DataError: A row is invalid, or there are none.
         """
-        from halu_tasks.core.prompting import placeholders
-
         maker, data, judged = self.maker, self.data, self.shown_to_judge
         items: Iterable[Item]
         if maker:
@@ -204,20 +190,14 @@ class Task:
     @cached_property
     def prompts(self) -> Prompts:
         """How a model is asked."""
-        from halu_tasks.tasks.prompts import Prompts
-
         return self._checked(Prompts)
 
     @cached_property
     def scoring(self) -> ScoringSpec:
         """How replies are read and scored."""
-        from halu_tasks.tasks.scoring_spec import ScoringSpec
-
         return self._checked(ScoringSpec)
 
     def _checked(self, model: type[Model]) -> Model:
-        from halu_tasks.tasks.keys import validated
-
         return validated(model, self.file, {key: self.values[key] for key in model.names() if key in self.values})
 
     def check(self) -> Task:
@@ -232,8 +212,6 @@ class Task:
 
     def _check_tags_of_metrics(self) -> None:
         """Check that metrics of one's own read tags that items have, if no function makes these."""
-        from halu_tasks.scorers.annotators import CLASS
-
         if self.maker is None:
             return
         known = {*self.maker.tag_paths, *([CLASS] if self.data.gold.classes else []), WORDING, PART}
@@ -285,10 +263,6 @@ class Task:
         Raises:
             UsageError: A placeholder of the prompt is no field.
         """
-        from halu_tasks.core.prompting import placeholders
-        from halu_tasks.scorers.judge import CLAIM, PASSAGES, REPLY, TARGET
-        from halu_tasks.tasks.keys import check_placeholders
-
         judge, fields = self.judge_spec, self.prompts.fields
         if judge is None or not isinstance(self.values["judge"], dict):
             return ()
@@ -325,9 +299,6 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers import option_metrics
-        from halu_tasks.scorers.statistics.confidence import has_confidence
-
         metrics = option_metrics.with_penalty(self.scorers[mode].metrics, option_metrics.penalty_of(scores))
         metrics = option_metrics.with_wordings(metrics, option_metrics.wordings_of(scores))
         if any(map(has_confidence, scores)):

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
@@ -15,7 +14,15 @@ from halu_tasks.core.options import JUDGE_SETTINGS, PENALTY, Options
 from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, system_in_user
 from halu_tasks.data.locate import Located
 from halu_tasks.data.sources import OwnSource
+from halu_tasks.knowledge import hash_of_files, named_files
+from halu_tasks.scorers.judge import JudgeSpec
+from halu_tasks.scorers.judge_correction import ReferenceLabels
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.option_metrics import with_confidence, with_penalty, with_reader, with_wordings
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.statistics.calibration import TEST, TRAIN
 from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.label_tables import read_reference_labels
 from halu_tasks.tasks.prompting import (
     decoding_in_form,
     packaged_prompt,
@@ -24,16 +31,10 @@ from halu_tasks.tasks.prompting import (
     reply_in_form,
     worked_examples,
 )
+from halu_tasks.tasks.prompts import Decoding
 from halu_tasks.tasks.provenance import Provenance, TaskRef
+from halu_tasks.tasks.recorded_verdicts import RecordedVerdicts, read_verdicts
 from halu_tasks.tasks.task_registry import task_named
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.judge import JudgeSpec
-    from halu_tasks.scorers.judge_correction import ReferenceLabels
-    from halu_tasks.scorers.metrics import Metric
-    from halu_tasks.scorers.registry import TaskScorer
-    from halu_tasks.tasks.prompts import Decoding
-    from halu_tasks.tasks.recorded_verdicts import RecordedVerdicts
 
 
 @dataclass(frozen=True)
@@ -168,8 +169,6 @@ class Evaluation:
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
         """All metrics of the task in the mode of these options, with those of several wordings."""
-        from halu_tasks.scorers.option_metrics import with_confidence, with_penalty, with_reader, with_wordings
-
         metrics = with_wordings(with_penalty(self.scorer.metrics, self.options.penalty), self.wordings)
         metrics = with_confidence(metrics, self.scorer.facts)
         return with_reader(metrics) if self.reader else metrics
@@ -236,10 +235,6 @@ class Evaluation:
         """
         if not self.task.judge_spec or not self.options.reference:
             return None
-        from halu_tasks.tasks.label_tables import (
-            read_reference_labels,  # imports what reads replies, which listings avoid
-        )
-
         return read_reference_labels(self.options.reference, self.task, {item.id for item in self.stream()})
 
     @cached_property
@@ -251,8 +246,6 @@ class Evaluation:
         """
         if not self.task.judge_spec or not self.options.verdicts:
             return None
-        from halu_tasks.tasks.recorded_verdicts import read_verdicts  # imports what reads replies, which listings avoid
-
         ids = {item.id for item in self.unrendered()}
         return read_verdicts(self.options.verdicts, self.task, ids, self.options.verdict_columns)
 
@@ -267,8 +260,6 @@ class Evaluation:
         looks_up = judged and judged.claims and judged.claims.looks_up and not self.options.verdicts
         if not looks_up or not self.options.judge_knowledge:
             return None
-        from halu_tasks.knowledge import hash_of_files, named_files  # imports numpy, which listings avoid
-
         return hash_of_files(named_files(Path(self.options.judge_knowledge).expanduser()))[:8]
 
     @property
@@ -375,8 +366,6 @@ def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
     if options.split == "all":
         yield from items
         return
-    from halu_tasks.scorers.statistics.calibration import TEST, TRAIN  # imports numpy, which listings avoid
-
     held = list(items)
     drawn = sorted({item.cluster for item in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))
     trained = round(TRAIN_SHARE * len(drawn))

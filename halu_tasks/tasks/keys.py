@@ -1,7 +1,4 @@
-"""The types of the values in task files, and of what all task and group files have: names, versions, means.
-
-This needs pydantic, so it is imported when a file's values are checked, and not for listings.
-"""
+"""The types of the values in task files, and of what all task and group files have: names, versions, means."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import read_yaml
@@ -31,10 +31,8 @@ from halu_tasks.core.prompting import (
 )
 from halu_tasks.data.locate import Located, locate, named_data
 from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.prompts import Decoding
 from halu_tasks.tasks.task_registry import prompt_names, registry
-
-if TYPE_CHECKING:
-    from halu_tasks.tasks.prompts import Decoding
 
 logger = logging.getLogger(__name__)
 

@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import PENALTY
 from halu_tasks.tasks.definition import NAMING_KEYS, Task
 from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.prompting import decoding_in_form
+from halu_tasks.tasks.prompts import Decoding
 from halu_tasks.tasks.task_registry import registry, task_named
 from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile, find_object
-
-if TYPE_CHECKING:
-    from halu_tasks.tasks.prompts import Decoding
 
 _FUNCTION = "!function "
 TRUST = "HALU_TASKS_TRUST"
@@ -184,8 +184,6 @@ class Provenance:
         Raises:
             DataError: A value is missing or has the wrong type.
         """
-        from pydantic import ValidationError  # takes longer to import than a listing takes
-
         parts = {"task": {name: record[name] for name in _REFERENCE if name in record}}
         parts["options"] = {name: record[name] for name in record if name not in (*_OWN, *_REFERENCE)}
         try:
@@ -224,8 +222,6 @@ class Provenance:
 
 @cache
 def _adapter() -> Any:
-    from pydantic import TypeAdapter
-
     return TypeAdapter(Provenance)
 
 

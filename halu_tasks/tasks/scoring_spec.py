@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, ValidationError, model_validator
 
@@ -18,10 +18,17 @@ from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import CLASS, in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET, LabelAttempts, attempt_metrics
+from halu_tasks.scorers.benchmarks.judged import own_judge
+from halu_tasks.scorers.columns import column_names
 from halu_tasks.scorers.judge import CLAIM, FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
+from halu_tasks.scorers.judge_correction import JUDGE_ERRORS
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
 from halu_tasks.scorers.kinds import Strings as StringsAnswer
+from halu_tasks.scorers.metrics import Metric, outcome_shares, share_of
+from halu_tasks.scorers.option_metrics import reader_spec
 from halu_tasks.scorers.reading.fields import structured_answer
+from halu_tasks.scorers.reading.own_labels import question_of
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import SCORERS, Reading, TaskScorer, make_scorer, reading_named
@@ -30,9 +37,6 @@ from halu_tasks.scorers.statistics.calibration import with_probability
 from halu_tasks.tasks.keys import Keys, Mode, OptionName, Strings, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
 from halu_tasks.text.folding import fold, slug
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Metric
 
 MODES: tuple[Mode, ...] = ("strict", "paper")
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
@@ -106,8 +110,6 @@ class AnswerKeys(Keys):
             return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
-        from halu_tasks.scorers.reading.own_labels import question_of  # imports numpy, which listings avoid
-
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),
             self.reading or question_of(tuple(self.labels), prompts),
@@ -141,8 +143,6 @@ class JudgeKeys(Keys):
 def _judge(value: Any) -> Any:
     if not isinstance(value, dict):
         return load_object(value)
-    from halu_tasks.scorers.benchmarks.judged import own_judge  # imports numpy, which listings avoid
-
     try:
         keys = JudgeKeys.model_validate(value)
     except ValidationError as error:
@@ -151,8 +151,6 @@ def _judge(value: Any) -> Any:
 
 
 def _own_metric(value: Any) -> Any:
-    from halu_tasks.scorers.metrics import Metric
-
     found = load_object(value)
     if not isinstance(found, str | Metric):
         raise ValueError(f"expected a name or a function with the decorator @metric, got {found!r}")
@@ -260,8 +258,6 @@ class ScoringSpec(Keys):
         except Exception as error:  # what a user's function raises is a fault of the file that names it
             raise KeyFault("scorer", f"{mode}: {str(error) or type(error).__name__}") from None
         if isinstance(scorer, TaskScorer) and "correct" in scorer.facts:
-            from halu_tasks.scorers.attempts import LabelAttempts, attempt_metrics  # imports numpy, as above
-
             taken = {metric.name for metric in scorer.metrics}
             attempts = (metric for metric in attempt_metrics(LabelAttempts()) if metric.name not in taken)
             scorer = replace(scorer, metrics=(*scorer.metrics, *attempts))
@@ -278,8 +274,6 @@ class ScoringSpec(Keys):
 
     def _with_own_metrics(self, scorers: Mapping[str, TaskScorer]) -> Mapping[str, TaskScorer]:
         """Add the metrics of one's own to the scorers that measure what they read."""
-        from halu_tasks.scorers.columns import column_names  # imports numpy, which listings avoid
-
         if not (own := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
             return scorers
         for scorer in scorers.values():
@@ -294,8 +288,6 @@ class ScoringSpec(Keys):
 
     def _check_columns(self, key: str, metrics: Iterable[Metric], facts: Iterable[str]) -> None:
         """Check that metrics of one's own read nothing but columns that there are."""
-        from halu_tasks.scorers.columns import column_names  # imports numpy, which listings avoid
-
         known = column_names(facts)
         for metric in metrics:
             try:
@@ -326,10 +318,6 @@ class ScoringSpec(Keys):
 
     def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
         """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
-        from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET  # imports numpy, which listings avoid
-        from halu_tasks.scorers.judge_correction import JUDGE_ERRORS
-        from halu_tasks.scorers.metrics import outcome_shares, share_of
-
         metrics = {metric.name: metric for metric in scorer.metrics}
         named = {entry.name for entry in entries}
         listed: list[Metric] = []
@@ -380,8 +368,6 @@ class ScoringSpec(Keys):
         """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
         if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
             return None
-        from halu_tasks.scorers.option_metrics import reader_spec  # imports numpy, which listings avoid
-
         return reader_spec(about, self.answer.labels)
 
     def score(

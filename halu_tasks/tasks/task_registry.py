@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean, unknown
 from halu_tasks.data.sources import SOURCES, Source
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, mean_of
+from halu_tasks.scorers.option_metrics import penalty_of, with_penalty
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.keys import GroupKeys, validated
 from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.yaml_files import Entries, TaskFile, packaged_files, read_task_file
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Estimate, Metric
-    from halu_tasks.scorers.score import ScoredReply
 
 logger = logging.getLogger(__name__)
 Named = TypeVar("Named")
@@ -78,9 +78,6 @@ class Group:
         Returns:
             The means by metric, without those that are not defined for every member.
         """
-        from halu_tasks.scorers.metrics import by_cluster, estimate
-        from halu_tasks.scorers.option_metrics import penalty_of
-
         clusters = by_cluster(self.scores(by_task))
         penalty = penalty_of(score for scores in by_task.values() for score in scores[:1])
         means = {name: estimate(self.metric(name, scoring, penalty=penalty), clusters) for name in self.means}
@@ -97,9 +94,6 @@ class Group:
             instead: By member, a metric that takes the place of the named one; the mean is then named like the first.
             penalty: What a wrong answer costs in `net`, in points.
         """
-        from halu_tasks.scorers.metrics import mean_of
-        from halu_tasks.scorers.option_metrics import with_penalty
-
         known = {task.name: with_penalty(task.scorers[scoring].metrics, penalty) for task in self.tasks}
         members = {
             task: next(metric for metric in metrics if name in (HEADLINE, metric.name))
@@ -351,8 +345,6 @@ def group_at(name: str) -> Group | None:
 
 def _group_of_file(path: Path) -> Group:
     """Return the group of a user's file, whose members are packaged, or defined in the same folder."""
-    from halu_tasks.tasks.keys import GroupKeys, validated
-
     file, (tasks, groups) = read_task_file(path), registry()
     check_tags(file, {*tasks, *groups})
     validated(GroupKeys, file, file.values)

@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+import halu_tasks.task_configs
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import open_yaml
 
@@ -73,9 +74,7 @@ class TaskFile:
 
 def task_configs() -> Path:
     """Return the folder of the packaged task files."""
-    from halu_tasks import task_configs
-
-    return Path(task_configs.__path__[0])
+    return Path(halu_tasks.task_configs.__path__[0])
 
 
 def packaged_files() -> list[Path]:
