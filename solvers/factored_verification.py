@@ -96,10 +96,14 @@ class FactoredVerifier:
         """
         how = await self._how()
         prompt = fill(self._listing, {"text": fence(text)})
-        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 2048}
-        # in a plan, every sentence is a claim
-        settings["supposed"] = lambda: "\n".join(f"- {sentence}" for sentence in sentences(text))
-        reply = await model_calls.ask(prompt, "decomposer", cache=self.cache, **settings)
+        reply = await model_calls.ask(
+            prompt,
+            "decomposer",
+            cache=self.cache,
+            dry_run_reply="\n".join(f"- {sentence}" for sentence in sentences(text)),
+            temperature=0.0,
+            max_tokens=2048,
+        )
         claims, questions, reason = listed_claims(reply.completion)
         probabilities = await gather(*(self._check(claim, source, how) for claim in claims))
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
@@ -114,7 +118,7 @@ class FactoredVerifier:
         """Return `how`, in the place of `auto` what the verifier allows; the models of an eval share this object."""
         if self.how != "auto":
             return self.how
-        model = "" if model_calls.stand_in.get() else str(model_calls.model_in("verifier"))
+        model = "" if model_calls.dry_run_model.get() else str(model_calls.model_in("verifier"))
         async with self._lock:
             if model not in self._of_models:
                 self._of_models[model] = "logprobs" if await self._gives_logprobs() else "reasoned"
@@ -152,7 +156,7 @@ class FactoredVerifier:
             logger.info("the verifier rejected a request for log-probabilities: %s", error)
             return False
         if not model_calls.tokens_of(output):
-            if not model_calls.stand_in.get():
+            if not model_calls.dry_run_model.get():
                 logger.warning("the verifier returns no log-probabilities; it is asked to reason about claims instead")
             return False
         return True
@@ -238,8 +242,10 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
             # this is part of the prompt of the revision
             return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
         prompt = fill(critique, {"papers": shown_papers(claim.papers), "claim": fence(claim.sentence)})
-        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": _LENGTH, "supposed": lambda: "Supported: No"}
-        reply = (await model_calls.ask(prompt, "critic", cache=cache, **settings)).completion
+        output = await model_calls.ask(
+            prompt, "critic", cache=cache, dry_run_reply="Supported: No", temperature=0.0, max_tokens=_LENGTH
+        )
+        reply = output.completion
         text = ReplyText(reply).text.partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
@@ -272,7 +278,7 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await model_calls.ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
+        reply = await model_calls.ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         text = ReplyText(reply.completion).text.strip().removeprefix("Feedback:").strip()
         return text, {"feedback_empty": float(not text)}
 
@@ -297,8 +303,7 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         if own.benchmark_task.benchmark != "fave":
             raise UsageError(f"{method} revises the cited summaries of fave, and {own.task} asks for something else")
         gold = SummaryGold.from_json(own.gold)  # of which methods use only what the prompt shows too
-        # in a plan, the draft is the reply of halu/oracle
-        draft = final = (await model_calls.ask(state.messages, "writer", cache=cache, supposed=str)).completion
+        draft = final = (await model_calls.ask(state.messages, "writer", cache=cache)).completion
         critique, counts = await criticize(gold.papers, draft)
         summary = summary_of(draft)
         if revised := bool(critique and summary):

@@ -46,8 +46,8 @@ MOST_ALTERNATIVES = 20
 """The number of alternatives to each token that are requested with log-probabilities, the most that most providers
 return."""
 
-stand_in: ContextVar[Callable[..., ModelOutput] | None] = ContextVar("stand_in", default=None)
-"""What answers in the place of all models, if anything: a plan, which counts what would be asked."""
+dry_run_model: ContextVar[Callable[..., ModelOutput] | None] = ContextVar("dry_run_model", default=None)
+"""In a dry run, the function that counts a call and answers it instead of a model; otherwise None."""
 
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
@@ -161,7 +161,7 @@ async def ask(
     draw: int = 0,
     tools: Sequence[Tool] = (),
     tool_choice: ToolChoice | None = None,
-    supposed: Callable[[], str] | None = None,
+    dry_run_reply: str | None = None,
     **config: Any,
 ) -> ModelOutput:
     """Generate a reply with the model in a role.
@@ -174,16 +174,15 @@ async def ask(
         draw: A number that tells apart several replies drawn for the same prompt.
         tools: The tools that the model may call; the calls are not executed.
         tool_choice: Inspect's tool choice, such as `none` if the model may not call any more tools.
-        supposed: Returns the reply that a plan supposes, where it decides what else is asked; by default, it is that of
-            `halu/oracle`.
+        dry_run_reply: The reply in a dry run if the number of further calls depends on it; None for the correct answer.
         config: The configuration of generation; that of the role's model takes precedence. By default, the model under
             test is called with the configuration of the run.
 
     Raises:
         RequestFailed: The request was refused or filtered, or a server's message stands in the place of the reply.
     """
-    if answer := stand_in.get():
-        return answer(prompt, role, (draw, cache), bool(tools), supposed, **config)
+    if answer := dry_run_model.get():
+        return answer(prompt, role, (draw, cache), bool(tools), dry_run_reply, **config)
     model = model_in(role)
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     merged = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()

@@ -8,7 +8,6 @@ model (section 5.3).
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
 
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -126,8 +125,15 @@ def _selfcheck(
         prompt = fill(answer, {"query": subject["query"]}) if "query" in subject else fill(summary, fenced)
         # a second text on the same question waits for the first one and then takes its passages from the cache
         async with drawing.setdefault(hash(prompt), anyio.Lock()):
-            how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
-            replies = await model_calls.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
+            replies = await model_calls.draws(
+                prompt,
+                "sampler",
+                samples,
+                cache=cache,
+                dry_run_reply=subject["text"],
+                temperature=temperature,
+                max_tokens=1024,
+            )
         # the authors' package also puts each passage on one line
         return [" ".join(ReplyText(reply.completion).text.split()) for reply in replies]
 

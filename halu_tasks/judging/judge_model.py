@@ -439,7 +439,7 @@ def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> 
         options: As in `Judge`.
     """
     judges = _judges.setdefault(get_running_loop(), {})
-    key = (str(model), id(judging), *(getattr(options, name) for name in JUDGE_OPTIONS))
+    key = (str(model), judging, *(getattr(options, name) for name in JUDGE_OPTIONS))
     if key not in judges:
         judges[key] = Judge(model, judging, options)
     return judges[key]
