@@ -27,7 +27,7 @@ from halu_tasks.solvers.model_calls import (
     last_question,
     without_system_role,
 )
-from halu_tasks.tasks import Task, task_named
+from halu_tasks.tasks import Task, get_task
 
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}
 """The task whose texts are the default, by what replies are asked to list."""
@@ -268,7 +268,7 @@ def _format(
     fields, rows = partial(_fields, name, keys, mask), _rows(name, examples)
     renamed = any(field != key for field, key in keys.items()) or mask not in (None, MASK)
     unchanged = system is None and template is None and not (cot or rows or renamed)
-    packaged = task_named(reference).prompts.wordings[0].prompt
+    packaged = get_task(reference).prompts.wordings[0].prompt
 
     def messages(state: TaskState) -> list[ChatMessage]:
         task = _task_of_format(state, name) if own_wording else None

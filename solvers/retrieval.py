@@ -137,7 +137,7 @@ class Seeker:
             raise UsageError(f"{method} {problem}; name one of {choices}")
         _check_lookup(knowledge or GOLD, top, prompts)
         self._method, self._knowledge, self._top, self._prompts, self._cache = method, knowledge, top, prompts, cache
-        self._tool = tool_named(tool) if tool else None
+        self._tool = get_tool(tool) if tool else None
         self._opened: Knowledge | None = None
         self._lock = anyio.Lock()
 
@@ -234,7 +234,7 @@ def _as_finding(evidence: str) -> list[Snippet]:
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def tool_named(name: str) -> Tool:
+def get_tool(name: str) -> Tool:
     """Create an Inspect tool by name.
 
     The name is `web_search` or the like for Inspect's own tools, `package/tool` for a tool of an installed package, and

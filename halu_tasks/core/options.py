@@ -339,10 +339,10 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         return settings_of(Options)
 
     @classmethod
-    def of_some_tasks(cls) -> Mapping[str, Setting]:
-        """Return the options that only some tasks have, by name."""
-        of_all = {name for part in cls.__bases__ for name in settings_of(part)}
-        return {name: setting for name, setting in cls.settings().items() if name not in of_all}
+    def task_specific(cls) -> Mapping[str, Setting]:
+        """Return the options that a task has only if its file names them, by name."""
+        general = {name for part in cls.__bases__ for name in settings_of(part)}
+        return {name: setting for name, setting in cls.settings().items() if name not in general}
 
     def changed(self) -> dict[str, Any]:
         """Return the options that are not at their default, by name."""
@@ -350,27 +350,28 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         return {name: value for name, value, default in values if value != default}
 
     @cached_property
-    def for_reader(self) -> Options:
-        """These options with the reader in place of the judge, for what asks judges."""
+    def reader_options(self) -> Options:
+        """These options with the reader as the judge, for functions that ask a judge."""
         return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)
 
     def version_tags(self, names: Collection[str]) -> list[str]:
-        """Return how a version shows options of every task that change a figure, and those in `names` of some tasks.
+        """Return the tags by which a version shows options that change a figure and are not at their default.
 
-        Those at their default are not shown.
+        Args:
+            names: The task-specific options of the task.
         """
         changed = self.changed()
-        shown = (*(name for name in self.of_some_tasks() if name in names), "cot", "structured", "confidence", "risk")
-        return [self.settings()[name].version_tag(changed[name]) for name in shown if name in changed]
+        tagged = (*(name for name in self.task_specific() if name in names), "cot", "structured", "confidence", "risk")
+        return [self.settings()[name].version_tag(changed[name]) for name in tagged if name in changed]
 
-    def unused(self, names: Iterable[str]) -> list[str]:
-        """Return the options of some tasks that are not at their default and not among `names`."""
+    def unsupported(self, names: Iterable[str]) -> list[str]:
+        """Return the task-specific options that are set, but not among the `names` of those that a task has."""
         changed = self.changed()
-        return [name for name in self.of_some_tasks() if name in changed and name not in names]
+        return [name for name in self.task_specific() if name in changed and name not in names]
 
-    def for_tasks(self, names: Iterable[str]) -> Options:
-        """Return these options with the default for the options of some tasks that are not among `names`."""
-        return replace(self, **{name: self.settings()[name].default for name in self.unused(names)})
+    def restricted_to(self, names: Iterable[str]) -> Options:
+        """Return these options with the defaults of task-specific options that are not among `names`."""
+        return replace(self, **{name: self.settings()[name].default for name in self.unsupported(names)})
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:

@@ -19,14 +19,14 @@ from halu_tasks.data.cache import cached_file, fetch, sha256_of
 from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, Dataset, named_dataset, parquet_file
 from halu_tasks.data.sources import OwnSource, Source
 
-Kind = Literal["pinned", "extract", "sample", "local", "own"]
+DataKind = Literal["pinned", "extract", "sample", "local", "own"]
 PARQUET = ".parquet"
 SAMPLE = Path(__file__).parent.parent / "sample"
 NO_OPTIONS = Options()
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedData:
     """Data that a task reads.
 
     Attributes:
@@ -41,7 +41,7 @@ class Located:
     """
 
     content: Path | Dataset
-    kind: Kind
+    kind: DataKind
     sha256: str
     columns: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
@@ -57,7 +57,7 @@ class Located:
         return self.content.name if of_hub else Path(self.content.name).name
 
 
-def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
+def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> LocatedData:
     """Locate the data of a task, downloading a published file if necessary.
 
     Args:
@@ -75,7 +75,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
         path = in_folder(source, name, SAMPLE / source.name) if named else fetch(source, name)
         if path is None:
             raise DataError(f"{source.title}: the packaged sample has no {name}")
-        return Located(path, "sample" if named else "pinned", sha256_of(path))
+        return LocatedData(path, "sample" if named else "pinned", sha256_of(path))
     if named.startswith(SCHEME):
         return _user_dataset(named_dataset(named, options), options)
     path = Path(named).expanduser()
@@ -89,7 +89,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
     return _user_file(source, name, _named_file(source, name, path), options)
 
 
-def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) -> Located:
+def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) -> LocatedData:
     """Locate the files of a source that a pattern stands for, in the order of the source, as `locate` does one.
 
     Of a user's folder, those that it has are read, and one of them may be named alone; so are those of the sample.
@@ -107,24 +107,24 @@ def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) ->
         names = there or names[:1]
     parts = [locate(source, name, options) for name in names]
     kinds = {part.kind for part in parts}
-    kind: Kind = "local" if len(kinds) > 1 else kinds.pop()
+    kind: DataKind = "local" if len(kinds) > 1 else kinds.pop()
     if kind == "pinned" and names != source.matching(pattern):
         kind = "extract"
     if len(parts) == 1:
         return replace(parts[0], kind=kind)
     files = tuple(part.content for part in parts if isinstance(part.content, Path))
     columns = parts[0].columns
-    return Located(files[0].parent / pattern, kind, stable_hash(*(part.sha256 for part in parts)), columns, files)
+    return LocatedData(files[0].parent / pattern, kind, stable_hash(*(part.sha256 for part in parts)), columns, files)
 
 
-def with_joined(located: Located, other: Located) -> Located:
+def with_joined(located: LocatedData, other: LocatedData) -> LocatedData:
     """Return located rows that those of another file complete."""
     assert isinstance(other.content, Path)
-    kind: Kind = located.kind if located.kind == other.kind else "local"
+    kind: DataKind = located.kind if located.kind == other.kind else "local"
     return replace(located, kind=kind, sha256=stable_hash(located.sha256, other.sha256), joined=other.content)
 
 
-def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> Located:
+def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> LocatedData:
     """Locate the rows of a user's task: beside the task file, or what the option `data` names.
 
     Args:
@@ -150,8 +150,8 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
         path /= ", ".join(names)
     hashes = [*map(sha256_of, files)]
     sha256 = hashes[0] if len(hashes) == 1 else stable_hash(*hashes)
-    kind: Kind = "local" if options.data else "own"
-    return Located(path, kind, _with_columns(sha256, options), options.column_names, tuple(files))
+    kind: DataKind = "local" if options.data else "own"
+    return LocatedData(path, kind, _with_columns(sha256, options), options.column_names, tuple(files))
 
 
 def _matching(folder: Path, name: str) -> list[Path]:
@@ -167,15 +167,15 @@ def _matching(folder: Path, name: str) -> list[Path]:
     return files
 
 
-def _user_file(source: Source, name: str, path: Path, options: Options) -> Located:
+def _user_file(source: Source, name: str, path: Path, options: Options) -> LocatedData:
     if path.suffix == PARQUET:
         return _user_dataset(parquet_file(path), options)
     sha256, file = sha256_of(path), source.file(name)
-    kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
-    return Located(path, kind, _with_columns(sha256, options), options.column_names)
+    kind: DataKind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
+    return LocatedData(path, kind, _with_columns(sha256, options), options.column_names)
 
 
-def _user_dataset(dataset: Dataset, options: Options) -> Located:
+def _user_dataset(dataset: Dataset, options: Options) -> LocatedData:
     """Locate a dataset, whose checksum is that of its files, or of the commit on the Hub, which determines them."""
     parts = [dataset.config or "", dataset.split]
     if dataset.revision:
@@ -184,7 +184,7 @@ def _user_dataset(dataset: Dataset, options: Options) -> Located:
         sha256 = sha256_of(Path(dataset.files))
     else:
         sha256 = stable_hash(*(sha256_of(Path(file)) for file in dataset.layout[dataset.split]), *parts)
-    return Located(dataset, "local", _with_columns(sha256, options), options.column_names)
+    return LocatedData(dataset, "local", _with_columns(sha256, options), options.column_names)
 
 
 def _with_columns(sha256: str, options: Options) -> str:
@@ -249,7 +249,7 @@ def named_data(options: Options) -> str | None:
     return options.data or os.environ.get("HALU_TASKS_DATA")
 
 
-def find_beside(source: Source, name: str, options: Options, *, fetch: bool = True) -> Located | None:
+def find_beside(source: Source, name: str, options: Options, *, fetch: bool = True) -> LocatedData | None:
     """Locate an optional data file, as `locate` does.
 
     Args:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from halu_tasks.core.errors import DataError, HaluTasksError, file_errors, require_extra
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.core.limits import Unpacked, check_archive, exceeded, limit
+from halu_tasks.core.limits import UnpackLimit, check_archive, exceeded, limit
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -138,7 +138,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         gz = path.suffix.lower() == ".gz"
         with file_errors(path), path.open("rb") as raw, gzip.open(raw) if gz else raw as file:
-            unpacked = Unpacked(path) if gz else None
+            unpacked = UnpackLimit(path) if gz else None
             # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
             for number, line in enumerate(iter(partial(file.readline, most + 1), b""), 1):
                 if len(line) > most:
@@ -438,7 +438,7 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
     try:
         with file.open("rb") as opened:
             schema = parquet.read_schema(opened)
-            unpacked, known = Unpacked(file), [name for name in columns if name in schema.names]
+            unpacked, known = UnpackLimit(file), [name for name in columns if name in schema.names]
             # a text that is stored once stays so in memory, however many rows have it
             texts = _text_columns(parquet.read_metadata(opened), unpacked.left, file)
             table = parquet.ParquetFile(opened, buffer_size=_BUFFER, read_dictionary=texts)

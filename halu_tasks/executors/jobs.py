@@ -28,7 +28,7 @@ from halu_tasks.core.processes import GRACE, end_when, interrupt_on_signals
 
 ATTEMPTS = 4
 """How often a task is started if its process is killed."""
-Report = Callable[[str], None]
+Progress = Callable[[str], None]
 """Receives a line about the progress."""
 
 
@@ -55,7 +55,7 @@ class Job(Protocol):
             tasks: The number of tasks.
         """
 
-    def work(self, rank: int, tasks: int, report: Report) -> None:
+    def work(self, rank: int, tasks: int, report: Progress) -> None:
         """Do what a task has not done yet, and leave the result in files.
 
         Args:
@@ -65,7 +65,7 @@ class Job(Protocol):
         """
 
 
-Executor = Callable[[Job, Report], None]
+Executor = Callable[[Job, Progress], None]
 """Runs the tasks of a job that are not finished, waits for them, and reports the progress.
 
 A task whose process was killed or interrupted is started again, a few times. One that raises an error is not. The error
@@ -173,7 +173,7 @@ def local_executor(tasks: int, config: Path | None = None) -> Executor:
     return partial(run_here, tasks=tasks, attempts=attempts)
 
 
-def run_here(job: Job, report: Report, *, tasks: int = 1, attempts: int = ATTEMPTS) -> None:
+def run_here(job: Job, report: Progress, *, tasks: int = 1, attempts: int = ATTEMPTS) -> None:
     """Run the tasks of a job that are not finished: one in this process, several in processes of their own.
 
     Args:
@@ -202,7 +202,7 @@ def run_here(job: Job, report: Report, *, tasks: int = 1, attempts: int = ATTEMP
             _kill_group(process)
 
 
-def _wait(job: Job, running: Processes, report: Report, tasks: int, attempts: int) -> None:
+def _wait(job: Job, running: Processes, report: Progress, tasks: int, attempts: int) -> None:
     """Wait for all tasks, and start those again whose process was killed.
 
     Raises:

@@ -32,7 +32,7 @@ from halu_tasks.executors.jobs import (
     Executor,
     Failure,
     Job,
-    Report,
+    Progress,
     attempt,
     raise_first,
     read_settings,
@@ -63,7 +63,7 @@ class SlurmExecutor:
     attempts: int = ATTEMPTS
     patience: float = _PATIENCE
 
-    def run(self, job: Job, report: Report) -> None:
+    def run(self, job: Job, report: Progress) -> None:
         """Run the tasks of a job that are not finished.
 
         Tasks that an earlier command has submitted are waited for.
@@ -84,7 +84,7 @@ class SlurmExecutor:
                 "command waits for them"
             ) from None
 
-    def _earlier(self, folder: Path, report: Report) -> list[str]:
+    def _earlier(self, folder: Path, report: Progress) -> list[str]:
         """Return the arrays that an earlier command has submitted and that have not ended.
 
         Raises:
@@ -102,7 +102,7 @@ class SlurmExecutor:
             )
         return arrays
 
-    def _submit(self, job: Job, ranks: Sequence[int], folder: Path, arrays: list[str], report: Report) -> None:
+    def _submit(self, job: Job, ranks: Sequence[int], folder: Path, arrays: list[str], report: Progress) -> None:
         """Submit tasks as another array."""
         if not ranks:
             return
@@ -132,7 +132,7 @@ class SlurmExecutor:
         report(f"{job.name}: array {array} with {len(ranks)} tasks; their output is in {folder}")
 
     def _wait(
-        self, job: Job, waiting: set[int], started: Counter[int], folder: Path, arrays: list[str], report: Report
+        self, job: Job, waiting: set[int], started: Counter[int], folder: Path, arrays: list[str], report: Progress
     ) -> None:
         """Wait for tasks, and submit those again that were killed.
 
@@ -182,7 +182,7 @@ def slurm_executor(tasks: int, config: Path | None = None) -> Executor:
     return SlurmExecutor(tasks, settings, setup, attempts).run
 
 
-def _queued(arrays: Sequence[str], report: Report) -> set[int]:
+def _queued(arrays: Sequence[str], report: Progress) -> set[int]:
     """Return the tasks of arrays that wait or run."""
     ranks: set[int] = set()
     for array in arrays:

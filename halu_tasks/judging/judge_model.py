@@ -149,12 +149,12 @@ class Judge:
             For each reply, a verdict for each question about it.
 
         Raises:
-            JudgeError: As in `Failures`, or the judge does not answer although something is left to ask.
+            JudgeError: As in `JudgeFailures`, or the judge does not answer although something is left to ask.
         """
         by_reply = [self._first_questions(item, reply) for item, reply in replies]
         if self._place not in _reached and self._left(by_reply):
             await self.reach()
-        failures, waiting = Failures(len(replies)), iter(enumerate(by_reply))
+        failures, waiting = JudgeFailures(len(replies)), iter(enumerate(by_reply))
         found: dict[int, list[Verdict]] = {}
 
         async def judge_next() -> None:
@@ -364,7 +364,7 @@ class Judge:
         _reached.add(self._place)
 
 
-class Failures:
+class JudgeFailures:
     """Counts the questions of a run on which its judge gave no verdict: one rule in all harnesses.
 
     The run ends if they are more than the allowed share (`judge_max_failures`) of its questions: of all of them after

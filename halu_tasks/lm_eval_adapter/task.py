@@ -341,7 +341,7 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
     suggested = {PREFIX + name for name in task.suggested}
     options = Options.from_metadata({key: metadata[key] for key in metadata if key not in suggested})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
-    if unused := options.unused(task.prompts.task_options):
+    if unused := options.unsupported(task.prompts.task_options):
         # not an error, since the option may be meant for other tasks of the run
         logger.warning("%s has no use for %s", task.name, ", ".join(PREFIX + name for name in unused))
     return evaluation

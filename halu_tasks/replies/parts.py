@@ -23,7 +23,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.items import Gold, Item
 from halu_tasks.core.options import Options
-from halu_tasks.executors.jobs import Report
+from halu_tasks.executors.jobs import Progress
 from halu_tasks.judging import COSTS
 from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
 from halu_tasks.replies.scoring import asks_models, scores_of
@@ -347,7 +347,7 @@ class ScoreParts:
         """Return whether the parts of a task are finished."""
         return not self._unfinished(rank, tasks)
 
-    def work(self, rank: int, tasks: int, report: Report) -> None:
+    def work(self, rank: int, tasks: int, report: Progress) -> None:
         """Score the parts of a task: every `tasks`-th, so that any number of tasks gives the same folder.
 
         The folder of a part appears when all its replies are scored.

@@ -30,7 +30,7 @@ from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.executors.jobs import Executor, Report, run_here
+from halu_tasks.executors.jobs import Executor, Progress, run_here
 from halu_tasks.replies.label_notes import check_reference_labels, uncorrected_note
 from halu_tasks.replies.parts import (
     BUCKETS,
@@ -129,7 +129,7 @@ def score_file(
     details: str | None = None,
     executor: Executor = run_here,
     folder: Path | None = None,
-    report: Report = lambda line: None,
+    report: Progress = lambda line: None,
     keep: bool = False,
 ) -> ScoredFile:
     """Score predictions.
@@ -506,7 +506,7 @@ def score_tasks(
         JudgeError: As in `score_file`.
     """
     tasks, group = tasks_at([name]), group_at(name)
-    if unused := options.unused({option for task, _ in tasks.values() for option in task.prompts.task_options}):
+    if unused := options.unsupported({option for task, _ in tasks.values() for option in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.settings()[unused[0]].flag}")
     files = {task: named_as(task, predictions) for task in tasks}
     missing = [task for task, paths in files.items() if not paths]
@@ -525,7 +525,7 @@ def score_tasks(
             continue
         scored[task] = score_file(
             str(file or task),
-            options.for_tasks(definition.prompts.task_options),
+            options.restricted_to(definition.prompts.task_options),
             files[task],
             partial=partial,
             details=str(Path(details, f"{task}.jsonl")) if details else None,

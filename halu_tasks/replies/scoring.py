@@ -109,7 +109,7 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
 
     check = Judge.reach if asks else Judge.opened
     if evaluation.reader:
-        with_judge(evaluation.options.for_reader, evaluation.reader, check, costs)
+        with_judge(evaluation.options.reader_options, evaluation.reader, check, costs)
     if judged and evaluation.options.judge:
         with_judge(evaluation.options, judged, check, costs)
 
@@ -166,7 +166,7 @@ def scores_of(
             return _verdicts(options, judged, texts, f"judging {evaluation.task.name}", costs)
         assert evaluation.reader
         doing = f"reading replies to {evaluation.task.name}"
-        return _verdicts(options.for_reader, evaluation.reader, texts, doing, costs)
+        return _verdicts(options.reader_options, evaluation.reader, texts, doing, costs)
 
     return ReplyScorer.of(evaluation).score_all(replies, ask)
 

@@ -35,7 +35,7 @@ from halu_tasks.replies import embedded
 from halu_tasks.runs.child_process import flags
 from halu_tasks.runs.run_tasks import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
-from halu_tasks.solvers.methods import method_named
+from halu_tasks.solvers.methods import get_method
 from halu_tasks.solvers.model_calls import MethodRecord, chat_messages, dry_run_model
 from halu_tasks.tasks import Evaluation, Task, build
 
@@ -183,7 +183,7 @@ def first_requests(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> Iterator[
 
 def _evaluation(run: ModelRun, task: Task) -> Evaluation:
     options = Options(**{"fewshot": task.prompts.shots, **run.options})
-    return build(task, options.for_tasks(task.prompts.task_options))
+    return build(task, options.restricted_to(task.prompts.task_options))
 
 
 def _config_of(command: Sequence[str]) -> GenerateConfig:
@@ -248,7 +248,7 @@ class _Counter:
             self._judge(item, [_filled(evaluation.oracle(item), self._longest, item.id)])
 
     def _run_method(self, items: Sequence[Item]) -> None:
-        solver = method_named(self._run.method, self._run.method_arguments)
+        solver = get_method(self._run.method, self._run.method_arguments)
         embedded.remember(self._evaluation)  # a prompt format uses its wording
 
         async def generate(state: TaskState, **_: Any) -> TaskState:

@@ -28,7 +28,7 @@ from halu_tasks.core.settings import KeyFault, checked_settings
 from halu_tasks.data.hub import Dataset, parquet_file
 from halu_tasks.data.locate import (
     SAMPLE,
-    Located,
+    LocatedData,
     find_beside,
     in_folder,
     locate_own,
@@ -40,9 +40,9 @@ from halu_tasks.data.rows import Refuse, Row, json_lines, json_records, read_row
 from halu_tasks.data.sources import SOURCES, OwnSource, Source, with_named_files
 from halu_tasks.tasks.keys import (
     OPTIONS,
-    Count,
     Function,
     Keys,
+    NonNegative,
     check_placeholders,
     check_signature,
     reason_of,
@@ -106,7 +106,7 @@ class TaskData(Keys):
     order: Annotated[Function, takes([], Options())] = Field(
         lambda items, options: by_target(items), alias="order_examples"
     )
-    size: Count | None = Field(None, alias="items")
+    size: NonNegative | None = Field(None, alias="items")
 
     @model_validator(mode="after")
     def _check(self) -> TaskData:
@@ -146,7 +146,7 @@ class TaskData(Keys):
     def _names(self, options: Options) -> list[str]:
         return [name if "{" not in name else render_jinja(name, vars(options)) for name in self.file_names]
 
-    def locate(self, options: Options) -> Located:
+    def locate(self, options: Options) -> LocatedData:
         """Locate the data under some options.
 
         Raises:
@@ -161,12 +161,12 @@ class TaskData(Keys):
         beside = replace(options, data=str(located.content.parent)) if alone else options
         return with_joined(located, self._located([self.row.join["file"]], beside))
 
-    def _located(self, names: list[str], options: Options) -> Located:
+    def _located(self, names: list[str], options: Options) -> LocatedData:
         if isinstance(self.source, OwnSource):
             return locate_own(self.source, names, options)
         return locate_parts(self.source, ", ".join(names), options)
 
-    def rows(self, data: Located | Path, refuse: Refuse | None = None) -> Iterator[Row]:
+    def rows(self, data: LocatedData | Path, refuse: Refuse | None = None) -> Iterator[Row]:
         """Read the rows of files or a dataset.
 
         Args:
@@ -179,7 +179,7 @@ class TaskData(Keys):
         return self._read(data, None, self._checked, refuse)
 
     def items(
-        self, data: Located | Path, maker: ItemMaker, options: Options, asked: Iterable[str], refuse: Refuse | None
+        self, data: LocatedData | Path, maker: ItemMaker, options: Options, asked: Iterable[str], refuse: Refuse | None
     ) -> Iterator[Item]:
         """Read the rows of files or a dataset, and make an item of each.
 
@@ -201,9 +201,9 @@ class TaskData(Keys):
         return row
 
     def _read(
-        self, data: Located | Path, maker: ItemMaker | None, make: Callable[[Row], T], refuse: Refuse | None
+        self, data: LocatedData | Path, maker: ItemMaker | None, make: Callable[[Row], T], refuse: Refuse | None
     ) -> Iterator[T]:
-        located = Located(data, "local", "") if isinstance(data, Path) else data
+        located = LocatedData(data, "local", "") if isinstance(data, Path) else data
         parts = located.files or (located.content,)
         others = self._joined_rows(located.joined) if located.joined else None
         return chain.from_iterable(
@@ -272,7 +272,7 @@ class TaskData(Keys):
         path = folder / (self.training or self.file(options))
         return path if path.is_file() else folder / (self.training or self.file(Options()))
 
-    def training_data(self, options: Options) -> Located | None:
+    def training_data(self, options: Options) -> LocatedData | None:
         """Return the training part, which is pinned, in the user's folder or beside the task file; None without one."""
         if isinstance(self.source, OwnSource):
             return locate_own(self.source, [self.examples]) if self.examples else None

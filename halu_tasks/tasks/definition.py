@@ -12,7 +12,7 @@ from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import OF_ITEM, PART, WORDING, Gold, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
 from halu_tasks.core.prompting import placeholders
-from halu_tasks.data.locate import Located
+from halu_tasks.data.locate import LocatedData
 from halu_tasks.data.rows import Refuse
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers import option_metrics
@@ -161,7 +161,7 @@ class Task:
             raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
         return ItemMaker(data.fields, data.gold, data.row, self.scoring.tags, answer)
 
-    def items(self, located: Located | Path, options: Options, refuse: Refuse | None = None) -> Iterable[Item]:
+    def items(self, located: LocatedData | Path, options: Options, refuse: Refuse | None = None) -> Iterable[Item]:
         """Make the items of located data, or of a file; their prompts are not rendered yet.
 
         Args:

@@ -13,7 +13,7 @@ from typing import Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import Located, find_beside
+from halu_tasks.data.locate import LocatedData, find_beside
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.gold import SpanGold, StringsGold
 from halu_tasks.scorers.kinds import Label
@@ -44,7 +44,7 @@ def summary(task: Task) -> Summary:
         "metrics": _metrics(task),
         "options": {
             name: {"about": spec.about, "default": spec.default, "choices": list(spec.choices)}
-            for name, spec in Options.of_some_tasks().items()
+            for name, spec in Options.task_specific().items()
             if name in task.prompts.task_options
         },
         "first_item": item and {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt},
@@ -87,7 +87,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     """
     training: dict[str, Summary] = {}
     for task in tasks:
-        own, data = options.for_tasks(task.prompts.task_options), task.data
+        own, data = options.restricted_to(task.prompts.task_options), task.data
         evaluation = build(task, own)
         # the published number is that of the default options
         published = None if own.changed().keys() & set(task.prompts.task_options) else data.size
@@ -99,7 +99,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     yield from ({**counts, "training": True} for counts in training.values())
 
 
-def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
+def _counts(task: Task, located: LocatedData, items: Iterable[Item]) -> Summary:
     """Count items: by label, by value of each tag, and their gold spans or strings."""
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = defaultdict(Counter)

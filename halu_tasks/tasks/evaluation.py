@@ -12,7 +12,7 @@ from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import PART, WORDING, Example, Item
 from halu_tasks.core.options import JUDGE_SETTINGS, PENALTY, Options
 from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, system_in_user
-from halu_tasks.data.locate import Located
+from halu_tasks.data.locate import LocatedData
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.knowledge import hash_of_files, named_files
 from halu_tasks.scorers.judge import JudgeSpec
@@ -34,7 +34,7 @@ from halu_tasks.tasks.prompting import (
 from halu_tasks.tasks.prompts import Decoding
 from halu_tasks.tasks.provenance import Provenance, TaskRef
 from halu_tasks.tasks.recorded_verdicts import RecordedVerdicts, read_verdicts
-from halu_tasks.tasks.task_registry import task_named
+from halu_tasks.tasks.task_registry import get_task
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Evaluation:
     options: Options
     prompts: Mapping[str, Prompt]
     examples: list[Example]
-    located: Located
+    located: LocatedData
 
     def stream(self) -> Iterator[Item]:
         """Make the items one after the other, without holding them or their rows in memory.
@@ -311,7 +311,7 @@ def build(name: str | Task, options: Options) -> Evaluation:
         UsageError: The task does not exist, or does not support an option.
         DataError: The data are missing or damaged.
     """
-    task = (name if isinstance(name, Task) else task_named(name)).check()
+    task = (name if isinstance(name, Task) else get_task(name)).check()
     if options.pool == task.data.gold.pool:  # the version only shows what differs from the task file
         options = replace(options, pool=None)
     if "soft" in (options.pool, task.data.gold.pool) and not getattr(task.scoring.answer, "degrees", False):

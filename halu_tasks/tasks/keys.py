@@ -131,8 +131,8 @@ def check_placeholders(text: str, known: Collection[str], expected: str = "a fie
     return text
 
 
-Strings = tuple[StrictStr, ...]
-Count = Annotated[StrictInt, Field(ge=0)]
+StringTuple = tuple[StrictStr, ...]
+NonNegative = Annotated[StrictInt, Field(ge=0)]
 Template = Annotated[StrictStr, AfterValidator(JinjaText)]
 Function = Annotated[Callable[..., Any], BeforeValidator(load_object)]
 OptionName = Annotated[StrictStr, one_of("option", OPTIONS)]
@@ -167,7 +167,7 @@ class GroupKeys(Keys):
 
     model_config = ConfigDict(extra="allow")
     group: StrictStr
-    task: Annotated[Strings, Field(min_length=1)]
+    task: Annotated[StringTuple, Field(min_length=1)]
     means: Annotated[tuple[MeanKeys, ...], Field(min_length=1)] = Field(alias="aggregate_metric_list")
     metadata: Metadata
 

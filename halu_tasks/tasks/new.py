@@ -200,15 +200,15 @@ def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | N
 _Guess = tuple[str, list[str], dict[str, Any], str]
 
 
-class _Keys(NamedTuple):
+class _RecordFields(NamedTuple):
     """The fields of records by their dotted path, with all their values, and those that are within further lists."""
 
     values: dict[str, list[Any]]
     nested: set[str]
 
 
-def _keys_of(records: Iterable[Row]) -> _Keys:
-    keys = _Keys({}, set())
+def _record_fields(records: Iterable[Row]) -> _RecordFields:
+    keys = _RecordFields({}, set())
 
     def add(record: Row, within: str, *, nested: bool) -> None:
         for name, value in record.items():
@@ -242,7 +242,7 @@ def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Itera
     """Guess from lists of spans, or of records, which may say who made them."""
     for path, values in columns.items():
         lists = [*chain.from_iterable(value for value in values if isinstance(value, list))]
-        keys, nested = _keys_of(record for record in lists if isinstance(record, dict))
+        keys, nested = _record_fields(record for record in lists if isinstance(record, dict))
         starts = [key for key in keys if _end_of(key) in keys and all(type(start) is int for start in keys[key])]
         by = next((key for key in reversed(keys) if _WHO.search(key) and key not in nested), None)
         if by:

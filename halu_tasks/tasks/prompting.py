@@ -29,7 +29,7 @@ from halu_tasks.core.prompting import (
     render,
     without_cue,
 )
-from halu_tasks.data.locate import Located, locate, named_data
+from halu_tasks.data.locate import LocatedData, locate, named_data
 from halu_tasks.tasks.definition import Task
 from halu_tasks.tasks.prompts import Decoding
 from halu_tasks.tasks.task_registry import prompt_names, registry
@@ -265,7 +265,9 @@ def training_chats(
         able = sorted(other.name for other in registry()[0].values() if other.data.training)
         raise UsageError(f"{task.name} has no training part; tasks with one: {', '.join(able)}")
     is_sample = named_data(options) == "sample"
-    located: Located | Path = data.fewshot_path(options) if is_sample else locate(data.source, data.training, options)
+    located: LocatedData | Path = (
+        data.fewshot_path(options) if is_sample else locate(data.source, data.training, options)
+    )
     # look for the prompt now, so that a missing one is an error before the first chat is read
     prompt = next(iter(prompts_of(task, options).values()))
 

@@ -23,9 +23,9 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, render_jinja
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.tasks.keys import (
-    Count,
     Keys,
-    Strings,
+    NonNegative,
+    StringTuple,
     Template,
     check_placeholders,
     check_signature,
@@ -35,7 +35,7 @@ from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
 PARTS = {"description": "system", "doc_to_text": "user", "chain_of_thought": "cot"}
 """The keys of a prompt in task files, and the parts of a `Prompt` that they give."""
-Part = Literal["text", "query", "source", "evidence"]
+SubjectPart = Literal["text", "query", "source", "evidence"]
 """What a detection method looks at: a text that may hallucinate, the question that it answers, the source that has to
 support it, and evidence that the task does not show, for methods that are asked to use it."""
 Positive = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
@@ -54,7 +54,7 @@ def _reply(value: Any) -> Callable[..., str]:
     return lambda item: render_jinja(value, {"target": item.target})
 
 
-Reply = Annotated[Callable[[Item], str], BeforeValidator(_reply)]
+ReplyFunction = Annotated[Callable[[Item], str], BeforeValidator(_reply)]
 
 
 class Decoding(Keys):
@@ -117,17 +117,17 @@ class Prompts(Wording):
     """
 
     when: ClassVar[Mapping[str, Any]] = {}  # type: ignore[misc]
-    fields: Annotated[Strings, BeforeValidator(lambda names: list(names) if isinstance(names, dict) else names)]
-    task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = ()
+    fields: Annotated[StringTuple, BeforeValidator(lambda names: list(names) if isinstance(names, dict) else names)]
+    task_options: tuple[Annotated[StrictStr, one_of("option", Options.task_specific())], ...] = ()
     others: tuple[Wording, ...] = Field((), alias="wordings")
-    oracle: Reply = Field(attrgetter("target"), alias="doc_to_target")
-    baseline: Reply = Field(lambda item: "")
+    oracle: ReplyFunction = Field(attrgetter("target"), alias="doc_to_target")
+    baseline: ReplyFunction = Field(lambda item: "")
     format: Literal["independent", "comparative", "localization", "correction"] | None = Field(
         None, alias="prompt_format"
     )
-    shots: Count = Field(0, alias="num_fewshot")
+    shots: NonNegative = Field(0, alias="num_fewshot")
     decoding: Decoding = Field(alias="generation_kwargs")
-    subject: dict[Part, StrictStr] | None = Field(None, alias="method_input")
+    subject: dict[SubjectPart, StrictStr] | None = Field(None, alias="method_input")
 
     @model_validator(mode="after")
     def _check(self) -> Prompts:

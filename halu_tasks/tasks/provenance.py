@@ -18,7 +18,7 @@ from halu_tasks.tasks.definition import NAMING_KEYS, Task
 from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.prompting import decoding_in_form
 from halu_tasks.tasks.prompts import Decoding
-from halu_tasks.tasks.task_registry import registry, task_named
+from halu_tasks.tasks.task_registry import get_task, registry
 from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile, find_object
 
 _FUNCTION = "!function "
@@ -68,7 +68,7 @@ class TaskRef:
         """
         if self.reference_task is not None:
             return _restored(self.task, self.reference_task, json.dumps(self.overrides))
-        return task_named(self.task)
+        return get_task(self.task)
 
 
 @cache

@@ -117,7 +117,7 @@ def _shown(reply: str) -> str:
     return squeezed(ReplyText(reply).text)
 
 
-class Condition(NamedTuple):
+class LabelCondition(NamedTuple):
     """What a label is known by in the output of another program.
 
     Attributes:
@@ -174,7 +174,7 @@ class VerdictColumns:
     """
 
     columns: Mapping[str, str]
-    conditions: Sequence[Condition]
+    conditions: Sequence[LabelCondition]
     records: str | None = None
     found: set[str] = field(default_factory=set)
 
@@ -186,7 +186,7 @@ class VerdictColumns:
             UsageError: A part names neither a field nor a label, or what it says of a label is no condition.
         """
         labels = {label.casefold(): label for label in judged.read.labels}
-        columns, conditions = dict[str, str](), list[Condition]()
+        columns, conditions = dict[str, str](), list[LabelCondition]()
         for pair in pairs:
             name, _, column = pair.partition(":")
             if name in (*FIELDS, _RECORDS):
@@ -198,7 +198,7 @@ class VerdictColumns:
                         f"option verdict_columns: expected a condition such as {name}:COLUMN<0.5, {name}:COLUMN>=0.5 "
                         f"or {name}:COLUMN=VALUE, got {pair!r} (in a shell, put the option in quotes)"
                     )
-                conditions.append(Condition(label, *condition.groups()))
+                conditions.append(LabelCondition(label, *condition.groups()))
             else:
                 known = f"{', '.join((*FIELDS, _RECORDS))}, or a label of the judge: {', '.join(judged.read.labels)}"
                 raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is none of {known}")

@@ -21,8 +21,7 @@ from halu_tasks.data.rows import Row, not_unicode, numbered, require_text, value
 from halu_tasks.scorers.annotators import CLASS, in_mode, pooled, with_marks
 from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, SpanGold, StringsGold
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
-from halu_tasks.tasks.keys import Function, Keys, Mode, one_of, takes
-from halu_tasks.tasks.keys import Strings as StringList
+from halu_tasks.tasks.keys import Function, Keys, Mode, StringTuple, one_of, takes
 from halu_tasks.text.marks import QUOTES, Mark, marks_of, placed, quoted, shifted, unmarked
 from halu_tasks.text.spans import Text
 
@@ -62,9 +61,9 @@ class RowKeys(Keys):
         tags: The field of each tag, unless it has the tag's name.
     """
 
-    fields: dict[StrictStr, Annotated[str | StringList, BeforeValidator(_kind)]] = Field({})
+    fields: dict[StrictStr, Annotated[str | StringTuple, BeforeValidator(_kind)]] = Field({})
     columns: Annotated[
-        dict[StrictStr, StringList],
+        dict[StrictStr, StringTuple],
         BeforeValidator(lambda value: dict.fromkeys(value, ()) if isinstance(value, list) else value),
     ] = Field({})
     check: Annotated[Function, takes({})] = Field(lambda row: None)

@@ -23,8 +23,7 @@ from halu_tasks.scorers.benchmarks.judged import own_judge
 from halu_tasks.scorers.columns import column_names
 from halu_tasks.scorers.judge import CLAIM, FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.judge_correction import JUDGE_ERRORS
-from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
-from halu_tasks.scorers.kinds import Strings as StringsAnswer
+from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans, Strings
 from halu_tasks.scorers.metrics import Metric, outcome_shares, share_of
 from halu_tasks.scorers.option_metrics import reader_spec
 from halu_tasks.scorers.reading.fields import structured_answer
@@ -34,7 +33,7 @@ from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import SCORERS, Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_missing
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.tasks.keys import Keys, Mode, OptionName, Strings, Template, reason_of, takes
+from halu_tasks.tasks.keys import Keys, Mode, OptionName, StringTuple, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
 from halu_tasks.text.folding import fold, slug
 
@@ -48,7 +47,7 @@ _IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, EMPTY: UNPARSED, IN
 _USUAL_FAILURE: Mapping[str, str | None] = {"strict": None, "paper": ""}
 """The `failure` of a `ReplyText` whose request is not known to have failed: in `paper` the authors read what servers
 write in the place of a reply."""
-_WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
+_WITHOUT_LABELS = {"strings": Strings, "judged_text": JudgedText}
 _OF_SPANS = ("categories", "degrees")
 _USUAL: Mapping[str, tuple[Any, str]] = {
     "label": ("verdict", "acc"),
@@ -162,7 +161,7 @@ class MetricKeys(Keys):
 
     metric: Annotated[Any, BeforeValidator(_own_metric)]
     of: StrictStr | None = None
-    by: Annotated[Strings, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
+    by: Annotated[StringTuple, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
     split_requires: OptionName | None = None
     higher_is_better: StrictBool | None = None
     headline: Mode | None = None
@@ -199,7 +198,7 @@ class ScoringSpec(Keys):
     choices: tuple[StrictStr, StrictStr] | None = Field(None, alias="doc_to_choice")
     scorer: Annotated[dict[Mode, Any], BeforeValidator(_by_mode)] = Field({})
     judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(_judge)] | None = None
-    tags: dict[StrictStr, Strings] = Field({})
+    tags: dict[StrictStr, StringTuple] = Field({})
     metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)] = ()
     system: Any = Field(None, alias="description")
     user: Any = Field(None, alias="doc_to_text")

@@ -235,7 +235,7 @@ def packaged_file(name: str) -> TaskFile:
     return _known(files, name, "task")
 
 
-def group_named(name: str) -> Group:
+def get_group(name: str) -> Group:
     """Return the packaged group of that name or, if `name` ends in `.yaml`, that of a user's file.
 
     Raises:
@@ -268,7 +268,7 @@ def sources() -> dict[str, Source]:
     return SOURCES | {task.benchmark: task.data.source for task in registry()[0].values()}
 
 
-def source_named(name: str) -> Source:
+def get_source(name: str) -> Source:
     """Return the source of that name.
 
     Raises:
@@ -318,7 +318,7 @@ def tasks_at(names: Iterable[str]) -> dict[str, tuple[Task, Path | None]]:
         files = files_at(name)
         found: list[Task] = [] if files else tasks_selected([name])
         for file in files:
-            found += group_named(str(file)).tasks if is_group(file) else [task_of_file(file)]
+            found += get_group(str(file)).tasks if is_group(file) else [task_of_file(file)]
         for task in found:
             file = task.file.path.resolve()
             given = None if not files or task is registry()[0].get(task.name) else file
@@ -340,7 +340,7 @@ def several_at(name: str) -> bool:
 
 def group_at(name: str) -> Group | None:
     """Return the group that a name or a group file stands for; None for a folder or a tag."""
-    return group_named(name) if name.endswith(".yaml") or name in registry()[1] else None
+    return get_group(name) if name.endswith(".yaml") or name in registry()[1] else None
 
 
 def _group_of_file(path: Path) -> Group:
@@ -359,7 +359,7 @@ def _group_of_file(path: Path) -> Group:
     return group
 
 
-def task_named(name: str) -> Task:
+def get_task(name: str) -> Task:
     """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
 
     Raises:
