@@ -299,10 +299,12 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        own = model_calls.SampleMetadata.required_of(state)
-        if own.benchmark_task.benchmark != "fave":
-            raise UsageError(f"{method} revises the cited summaries of fave, and {own.task} asks for something else")
-        gold = SummaryGold.from_json(own.gold)  # of which methods use only what the prompt shows too
+        metadata = model_calls.SampleMetadata.required_of(state)
+        if metadata.benchmark_task.benchmark != "fave":
+            raise UsageError(
+                f"{method} revises the cited summaries of fave, and {metadata.task} asks for something else"
+            )
+        gold = SummaryGold.from_json(metadata.gold)  # of which methods use only what the prompt shows too
         draft = final = (await model_calls.ask(state.messages, "writer", cache=cache)).completion
         critique, counts = await criticize(gold.papers, draft)
         summary = summary_of(draft)

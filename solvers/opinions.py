@@ -72,8 +72,8 @@ def self_consistency(samples: Count = 5, temperature: float = 0.7, seed: int = 0
         record = model_calls.MethodRecord(method=method, counts=counts, steps={"labels": labels})
         if not votes:
             return model_calls.conclude(state, "", replace(record, reason="no vote can be read"))
-        own = model_calls.SampleMetadata.of(state)
-        id = own.item_id(state.sample_id) if own else state.metadata.get("id", str(state.sample_id))
+        metadata = model_calls.SampleMetadata.of(state)
+        id = metadata.item_id(state.sample_id) if metadata else state.metadata.get("id", str(state.sample_id))
         label, tied = winner(votes, id, seed)
         counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
         probability = votes.count(choices[0]) / len(votes) if choices else None
@@ -137,13 +137,13 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
     """
     if model_calls.SampleMetadata.of(state) is None and model_calls.parts_of(state):
         return hallucinates, (YES, NO)
-    own = model_calls.SampleMetadata.required_of(state)
-    task = own.benchmark_task
+    metadata = model_calls.SampleMetadata.required_of(state)
+    task = metadata.benchmark_task
     if task.scoring.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
 
     def label(reply: str) -> Answer[str]:
-        return task.label(stated_confidence(reply).reply if own.confidence else reply)
+        return task.label(stated_confidence(reply).reply if metadata.confidence else reply)
 
     return label, task.scoring.choices
 

@@ -193,14 +193,14 @@ def few_shot(examples: Examples = None, *, template: str | None = None, generate
         raise ArgumentError("few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N")
     rows = _rows("few_shot", examples)
     question = _text("few_shot", "template", template) or "{input}"
-    shown = [
+    worked = [
         Example(fill(question, _fields("few_shot", {}, None, [question], where, row)), row["output"])
         for where, row in rows
     ]
 
     def messages(state: TaskState) -> list[ChatMessage]:
         at = last_question(state.messages)
-        return [*state.messages[:at], *chat_messages(turns("", "", shown)[:-1]), *state.messages[at:]]
+        return [*state.messages[:at], *chat_messages(turns("", "", worked)[:-1]), *state.messages[at:]]
 
     return _prompting(messages, generate)
 
@@ -279,13 +279,13 @@ def _format(
         user = wording["user"] if template is None else template
         prompt = {"system": _system(wording), "user": without_cue(user) if cot else user}
         system_text, question = texts(prompt, fields(prompt.values(), *_sample(state)))
-        shown = [
+        worked = [
             Example(fill(prompt["user"], fields([prompt["user"]], where, row)), row["output"]) for where, row in rows
         ]
-        asked = chat_messages(turns(system_text, question, shown))
+        prompt_messages = chat_messages(turns(system_text, question, worked))
         # the embedded models identify the item by this metadata
-        asked[-1].metadata = state.messages[last_question(state.messages)].metadata
-        return asked
+        prompt_messages[-1].metadata = state.messages[last_question(state.messages)].metadata
+        return prompt_messages
 
     def _system(wording: Prompt) -> str:
         if system is not None:
@@ -301,8 +301,10 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
     """Create a solver that sets a sample's messages and, if `then_generate` is true, calls the model."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        asked, own = messages(state), SampleMetadata.of(state)
-        state.messages = without_system_role(asked) if own and own.system_in_user else asked
+        prompt_messages, metadata = messages(state), SampleMetadata.of(state)
+        state.messages = (
+            without_system_role(prompt_messages) if metadata and metadata.system_in_user else prompt_messages
+        )
         return await generate_or_refuse(state, generate) if then_generate else state
 
     return solve
@@ -310,19 +312,23 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
 
 def _task_of_format(state: TaskState, name: str) -> Task | None:
     """Return the task of a sample of this package whose prompt has a format; None for any other sample."""
-    own = SampleMetadata.of(state)
-    task = own.benchmark_task if own else None
+    metadata = SampleMetadata.of(state)
+    task = metadata.benchmark_task if metadata else None
     return task if task and task.prompts.format == name else None
 
 
 def _sample(state: TaskState) -> tuple[str, Row]:
     """Return a sample's name in errors, and its values."""
-    own = SampleMetadata.of(state)
-    return f"sample {state.sample_id!r}", {"input": state.input_text, **state.metadata, **(own.fields if own else {})}
+    metadata = SampleMetadata.of(state)
+    return f"sample {state.sample_id!r}", {
+        "input": state.input_text,
+        **state.metadata,
+        **(metadata.fields if metadata else {}),
+    }
 
 
 def _fields(
-    solver: str, keys: Mapping[str, str], mask: str | None, shown: Iterable[str], where: str, row: Row
+    solver: str, keys: Mapping[str, str], mask: str | None, templates: Iterable[str], where: str, row: Row
 ) -> dict[str, str]:
     """Read the fields that texts show from a row.
 
@@ -330,14 +336,14 @@ def _fields(
         solver: The name of the solver, for errors.
         keys: The keys of fields with another key than their name.
         mask: The mask in the field `answer`, if the texts show the number of masks.
-        shown: The texts.
+        templates: The texts.
         where: The place of the row, for errors.
         row: The values.
 
     Raises:
         UsageError: A field is missing, or its value is not a string or number.
     """
-    names = set[str]().union(*map(placeholders, shown))
+    names = set[str]().union(*map(placeholders, templates))
     if mask is not None:
         names = names - {NUMBER_OF_MASKS} | {"answer"}
     fields = {}

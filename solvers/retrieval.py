@@ -287,8 +287,8 @@ async def _ask_with_tool(
         for part in _parts(output.message):
             if isinstance(part, ContentToolUse):
                 # the results of a provider's searches are known only if they are cited
-                found = "" if part.tool_type == "web_search" else part.result
-                lookups.append((f"{part.name} {part.arguments}", None if part.error else found))
+                result_text = "" if part.tool_type == "web_search" else part.result
+                lookups.append((f"{part.name} {part.arguments}", None if part.error else result_text))
         calls = output.message.tool_calls
         if not calls or not left:
             break

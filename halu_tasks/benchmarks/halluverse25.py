@@ -65,8 +65,8 @@ def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Ite
             continue
         original, edited = row["orig_sentence"].strip(), row["edited_sentence"].strip()
         context = {} if options.without_original else {"original": original}
-        shown = [("edited", edited, "Yes"), ("original", original, "No")]
-        for which, sentence, target in shown if kind != NONE else [("edited", edited, "No")]:
+        variants = [("edited", edited, "Yes"), ("original", original, "No")]
+        for which, sentence, target in variants if kind != NONE else [("edited", edited, "No")]:
             yield Item(
                 f"{id}/{which}",
                 short_hash(original),

@@ -45,10 +45,10 @@ def original_first(sample_id: str, seed: int) -> bool:
 # --- rows to items --------------------------------------------------------------------------------
 
 
-def _item(row: Row, target: str, suffix: str = "", explanation: str = "explanation", **others: Any) -> Item:
+def _item(row: Row, target: str, suffix: str = "", explanation: str = "explanation", **attributes: Any) -> Item:
     """Make an item of a row; its cluster is the id up to the first underscore, which rows of one answer share."""
     id = row["sample_id"]
-    return Item(id + suffix, id.partition("_")[0], target, explanation=row.get(explanation, ""), **others)
+    return Item(id + suffix, id.partition("_")[0], target, explanation=row.get(explanation, ""), **attributes)
 
 
 def independent(rows: Iterable[Row], options: Options) -> Iterator[Item]:

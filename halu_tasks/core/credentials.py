@@ -62,8 +62,8 @@ def key_of(model: str, address: str | None) -> tuple[str, str | None]:
     provider, _, rest = model.partition("/")
     provider = rest.partition("/")[0] if provider == "openai-api" else provider
     variable = f"{provider.replace('-', '_').upper()}_API_KEY"
-    own = os.environ.get(_USERS + variable) or (os.environ.get(variable) if address else None)
-    return variable, own or ("none" if address else None)
+    key = os.environ.get(_USERS + variable) or (os.environ.get(variable) if address else None)
+    return variable, key or ("none" if address else None)
 
 
 def key_variables(model: str, address: str | None, *, in_lm_eval: bool) -> dict[str, str]:
@@ -107,7 +107,7 @@ def redacted(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Return a text with escapes for control characters, which a terminal would obey."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def printable(text: str) -> str:

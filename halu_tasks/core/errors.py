@@ -99,25 +99,25 @@ def file_errors(place: object, advice: str = "") -> Iterator[None]:
         raise DataError(f"{place}: {error.strerror or error}{advice}") from None
 
 
-def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """Suggest the closest known name, as a suffix to an error message.
+def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
+    """Suggest the closest valid name, as a suffix to an error message.
 
     Args:
         name: The unknown name.
-        known: The names that would have been valid.
+        names: The valid names.
         prefix: What users put before every name, such as `--`.
 
     Returns:
-        ` (did you mean 'x'?)`, or an empty string if no known name is similar.
+        ` (did you mean 'x'?)`, or an empty string if no valid name is similar.
     """
-    by_fold = {candidate.casefold(): candidate for candidate in known}
+    by_fold = {candidate.casefold(): candidate for candidate in names}
     matches = difflib.get_close_matches(name.casefold(), by_fold, n=1)
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
 
 
-def unknown(what: str, name: object, known: Collection[str], prefix: str = "") -> str:
-    """Describe an unknown name, with the closest known one and all that are known; users put `prefix` before each."""
-    close, listed = did_you_mean(str(name), known, prefix), ", ".join(prefix + each for each in known) or "none"
+def unknown(what: str, name: object, names: Collection[str], prefix: str = "") -> str:
+    """Describe an unknown name, with the closest valid one and all valid ones; users put `prefix` before each."""
+    close, listed = did_you_mean(str(name), names, prefix), ", ".join(prefix + each for each in names) or "none"
     return f"unknown {what} {prefix + str(name) if prefix else name!r}{close}; known: {listed}"
 
 

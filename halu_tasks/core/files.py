@@ -51,11 +51,11 @@ def _temporary_folder(path: Path) -> Iterator[Path]:
     for left in path.parent.glob(f"{escape(beginning)}*.part"):
         with suppress(OSError), lock(left, wait=0, needed=True):
             shutil.rmtree(left, ignore_errors=True)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         while True:
             place = Path(tempfile.mkdtemp(".part", beginning, path.parent))
             with suppress(BlockingIOError, FileNotFoundError):  # another writer took it for a killed one's
-                held.enter_context(lock(place, wait=0))
+                stack.enter_context(lock(place, wait=0))
                 break
         try:
             yield place
@@ -293,8 +293,8 @@ def read_yaml(path: Path, *, as_written: bool = False) -> Any:
         UsageError: As in `open_yaml`.
     """
     with open_yaml(path, "BaseLoader" if as_written else "SafeLoader") as loader:
-        known = loader.yaml_constructors
-        loader.yaml_constructors = {tag: known[tag] for tag in known if tag not in _NOT_JSON}
+        constructors = loader.yaml_constructors
+        loader.yaml_constructors = {tag: constructors[tag] for tag in constructors if tag not in _NOT_JSON}
         if not as_written:
-            loader.yaml_constructors[_DATE] = known["tag:yaml.org,2002:str"]
+            loader.yaml_constructors[_DATE] = constructors["tag:yaml.org,2002:str"]
         return loader.get_single_data()

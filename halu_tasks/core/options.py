@@ -79,10 +79,10 @@ class Assumption(NamedTuple):
         """
         try:
             pairs = (part.partition(":") for part in parts)
-            given: dict[str, Any] = {name.strip(): _share_range(text) for name, _, text in pairs}
-            if "precision" in given:
-                (given["precision"],) = {*given["precision"]}
-            assumed = cls(**given)
+            values: dict[str, Any] = {name.strip(): _share_range(text) for name, _, text in pairs}
+            if "precision" in values:
+                (values["precision"],) = {*values["precision"]}
+            assumed = cls(**values)
         except (ValueError, TypeError, ZeroDivisionError):
             form = "sensitivity:SHARE,specificity:SHARE or precision:SHARE, the first two also ranges such as 0.8-0.9"
             raise UsageError(f"option assume: expected {form}, got {','.join(parts)!r}") from None
@@ -319,8 +319,8 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
 
     def __post_init__(self) -> None:
         settings = self.settings()
-        given = {name: value for name, value in vars(self).items() if value is not settings[name].default}
-        vars(self).update(checked_settings(Options, given))
+        changed = {name: value for name, value in vars(self).items() if value is not settings[name].default}
+        vars(self).update(checked_settings(Options, changed))
         for name in ("columns", "verdict_columns"):
             for pair in getattr(self, name):
                 if not all(pair.partition(":")[::2]):
@@ -381,11 +381,11 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
             UsageError: There is no option for a `halu_` key, or its value is invalid.
         """
         # lm-eval has an option of its own for worked examples
-        known = settings_of(Options).keys() - {"fewshot"}
-        given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
-        if strange := sorted(given.keys() - known):
-            raise UsageError(unknown("metadata key", strange[0], sorted(known), PREFIX))
+        names = settings_of(Options).keys() - {"fewshot"}
+        options = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
+        if unknown_names := sorted(options.keys() - names):
+            raise UsageError(unknown("metadata key", unknown_names[0], sorted(names), PREFIX))
         # arguments of models are metadata, too, so a key without the prefix may be one of these
-        for bare in sorted(known & metadata.keys() - {"seed"}):
+        for bare in sorted(names & metadata.keys() - {"seed"}):
             logger.warning("metadata key %s is ignored by halu-tasks; did you mean %s%s?", bare, PREFIX, bare)
-        return cls(**given)
+        return cls(**options)

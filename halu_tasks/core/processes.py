@@ -81,11 +81,11 @@ def guard(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[int]:
         DataError: Another process still holds it, or the folder cannot be written.
     """
     file = folder / name
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             file.touch()
-            descriptor = held.enter_context(lock(file, wait=wait))
+            descriptor = stack.enter_context(lock(file, wait=wait))
             os.truncate(descriptor, 0)
             holder = f"process {os.getpid()} on {os.uname().nodename}, since {time.strftime('%Y-%m-%d %H:%M:%S')}"
             os.pwrite(descriptor, holder.encode(), 0)

@@ -177,24 +177,24 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def checked_settings(
-    declared: Callable[..., Any], given: Mapping[str, Any], what: str = "option", *, strict: bool = True
+    declared: Callable[..., Any], user_values: Mapping[str, Any], what: str = "option", *, strict: bool = True
 ) -> dict[str, Any]:
-    """Return what a user gives for settings, by name.
+    """Return a user's values of settings, checked and converted.
 
     Args:
         declared: The dataclass or the function that declares the settings.
-        given: What the user gives.
+        user_values: The values by name.
         what: What messages call a setting.
         strict: As in `settings_of` and `Setting.check`.
 
     Raises:
         UsageError: There is no such setting, or its value is not valid.
     """
-    settings, values = settings_of(declared, strict=strict), dict(given)
-    strange = [name for name in given if name not in settings]
-    if strange and not any(each.kind is each.VAR_KEYWORD for each in inspect.signature(declared).parameters.values()):
-        raise UsageError(unknown(what, strange[0], settings))
-    for name in [name for name in given if name in settings]:
+    settings, values = settings_of(declared, strict=strict), dict(user_values)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(declared).parameters.values())
+    if not takes_any and (unknown_names := [name for name in user_values if name not in settings]):
+        raise UsageError(unknown(what, unknown_names[0], settings))
+    for name in [name for name in user_values if name in settings]:
         try:
             values[name] = settings[name].check(values[name], strict=strict)
         except UsageError as error:
@@ -258,12 +258,12 @@ def first_fault(error: ValidationError, setting: Setting | None = None) -> tuple
 
 def _expected(fault: Mapping[str, Any], setting: Setting | None = None) -> str:
     """Return what pydantic expects, in the words of this package; of a setting, all its limits."""
-    given = fault.get("ctx", {})
-    for name in _LIMITS.keys() & given.keys():
-        if math.isinf(given[name]):
+    limits = fault.get("ctx", {})
+    for name in _LIMITS.keys() & limits.keys():
+        if math.isinf(limits[name]):
             return "a finite number"
-        return setting.limits if setting else _LIMITS[name].format(given[name])
-    if known := _EXPECTED.get(fault["type"]):
-        return known.format_map(given)
+        return setting.limits if setting else _LIMITS[name].format(limits[name])
+    if form := _EXPECTED.get(fault["type"]):
+        return form.format_map(limits)
     expected = re.sub(r"Input should be|valid | or instance of \w+|, unable to parse.*", "", fault["msg"]).strip()
     return _PYDANTIC.sub(lambda match: _WORDS[match[0]], expected)

@@ -170,8 +170,8 @@ class Dataset:
             columns = loaded.features or {}
             labels = {name: names for name, column in columns.items() if (names := getattr(column, "names", None))}
             for number, row in enumerate(loaded, 1):
-                kept = row.items() if nulls else [pair for pair in row.items() if pair[1] is not None]
-                yield number, {name: _plain(value, labels.get(name)) for name, value in kept}
+                values = row.items() if nulls else [pair for pair in row.items() if pair[1] is not None]
+                yield number, {name: _plain(value, labels.get(name)) for name, value in values}
 
     @property
     def layout(self) -> dict[str, list[str]]:
@@ -180,7 +180,7 @@ class Dataset:
 
         with _one_line(self.name):
             files: Any = load_dataset_builder(**self._arguments).config.data_files
-            return {str(split): [str(file) for file in own] for split, own in files.items()}
+            return {str(split): [str(file) for file in paths] for split, paths in files.items()}
 
     @property
     def _arguments(self) -> dict[str, Any]:

@@ -202,13 +202,13 @@ def _refuse(options: Options, *names: str) -> None:
 
 def _named_file(source: Source, name: str, named: Path) -> Path:
     if named.is_file():
-        others = [known for file in source.files if file.name != name for known in file.names]
-        if any(named.match(known) for known in others):
+        other_names = [other for file in source.files if file.name != name for other in file.names]
+        if any(named.match(other) for other in other_names):
             raise DataError(f"{named}: this task reads {name}, not {named.name}; name the folder that contains both")
         return named
     if path := in_folder(source, name, named):
         return path
-    alternatives = [known for known in source.file(name).names if known != name]
+    alternatives = [other for other in source.file(name).names if other != name]
     also = f"; the file may also be named {', '.join(alternatives)}" if alternatives else ""
     if any(path.suffix in (".csv", ".json", ".jsonl") for path in named.iterdir()):
         also += "; if it is a dataset in the Hub's layout, name its split with the option data_split"
@@ -230,9 +230,9 @@ def in_folder(source: Source, name: str, folder: Path) -> Path | None:
         DataError: Several files match.
     """
     for place in (folder, folder / source.name):
-        for known in source.file(name).names:
+        for pattern in source.file(name).names:
             # spreadsheet programs leave lock files whose names begin with ~
-            matches = [path for path in place.glob(known) if path.is_file() and path.name[0] not in "~."]
+            matches = [path for path in place.glob(pattern) if path.is_file() and path.name[0] not in "~."]
             if len(matches) > 1:
                 listed = ", ".join(sorted(path.name for path in matches))
                 raise DataError(

@@ -56,14 +56,14 @@ def read_rows(
             if columns:
                 row = _renamed(row, columns, fields)
             require_fields(row, fields)
-            made = make(row)
+            value = make(row)
         except ValueError as error:
             fault = DataError(f"{place}:{number}: {error}")
             if refuse is None:
                 raise fault from None
             refuse(fault)
         else:
-            yield made
+            yield value
     if row is None:
         raise DataError(f"{place}: contains no rows")
 
@@ -84,8 +84,8 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
             raise ValueError(f"column {column!r} ({name}:{column}) is missing (has {', '.join(map(repr, row))})")
     new_names = {column: name for name, column in columns.items()}
     # what is there under a name that another column gets is not read
-    kept = {name: value for name, value in row.items() if name in new_names or name not in columns}
-    return {new_names.get(name, name): value for name, value in kept.items()}
+    values = {name: value for name, value in row.items() if name in new_names or name not in columns}
+    return {new_names.get(name, name): value for name, value in values.items()}
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
@@ -204,12 +204,12 @@ def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
     """
     content = read_json_object(path)
     try:
-        found = value_at(content, records)
+        rows = value_at(content, records)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from None
-    if not isinstance(found, list):
-        raise DataError(f"{path}: {records!r} is {type(found).__name__}, expected a list of rows")
-    for number, row in enumerate(found, 1):
+    if not isinstance(rows, list):
+        raise DataError(f"{path}: {records!r} is {type(rows).__name__}, expected a list of rows")
+    for number, row in enumerate(rows, 1):
         yield number, _object(f"{path}:{number}", row)
 
 
@@ -230,8 +230,8 @@ def value_at(row: Row, path: str) -> Any:
         elif isinstance(value, list) and not part.isdecimal() and all(isinstance(each, dict) for each in value):
             value = [value_at(each, part) for each in value]
         else:
-            known = ", ".join(map(repr, value)) if isinstance(value, dict) else type(value).__name__
-            raise ValueError(f"field {path!r} is missing (has {known or 'none'})")
+            keys = ", ".join(map(repr, value)) if isinstance(value, dict) else type(value).__name__
+            raise ValueError(f"field {path!r} is missing (has {keys or 'none'})")
     return value
 
 
@@ -343,14 +343,14 @@ def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]], op
         DataError: A column is missing or repeated; the message begins with `place`.
     """
     keys, names = [_column_key(name) for name in head], [*head]
-    for column, others in {**dict.fromkeys(optional, ()), **columns}.items():
-        accepted = [_column_key(name) for name in (column, *others)]
+    for column, alternatives in {**dict.fromkeys(optional, ()), **columns}.items():
+        accepted = [_column_key(name) for name in (column, *alternatives)]
         places = [place for place, key in enumerate(keys) if key in accepted]
         if not places and column not in columns:
             continue
         if len(places) != 1:
             fault = "occurs more than once" if places else "is missing"
-            also = f"; it may also be named {', '.join(others)}" if others else ""
+            also = f"; it may also be named {', '.join(alternatives)}" if alternatives else ""
             raise DataError(f"{place}: column {column!r} {fault}{also} (has {', '.join(map(repr, head))})")
         names[places[0]] = column
     return names
@@ -438,18 +438,18 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
     try:
         with file.open("rb") as opened:
             schema = parquet.read_schema(opened)
-            unpacked, known = UnpackLimit(file), [name for name in columns if name in schema.names]
+            unpacked, present = UnpackLimit(file), [name for name in columns if name in schema.names]
             # a text that is stored once stays so in memory, however many rows have it
             texts = _text_columns(parquet.read_metadata(opened), unpacked.left, file)
             table = parquet.ParquetFile(opened, buffer_size=_BUFFER, read_dictionary=texts)
-            stored = pa.schema([schema.field(name) for name in known])
+            stored = pa.schema([schema.field(name) for name in present])
             number = 0
-            for batch in table.iter_batches(_ROWS, columns=known):
+            for batch in table.iter_batches(_ROWS, columns=present):
                 unpacked.add(size := sum(map(_size, batch.columns)))
                 step = max(batch.num_rows * _BUFFER // max(size, 1), 1)
                 for begin in range(0, batch.num_rows, step):
                     # rows are made of plain texts five times as fast
-                    for row in batch.slice(begin, step).select(known).cast(stored).to_pylist():
+                    for row in batch.slice(begin, step).select(present).cast(stored).to_pylist():
                         number += 1
                         yield number, {name: value for name, value in row.items() if value is not None}
     except (OSError, ArrowException, UnicodeDecodeError) as error:

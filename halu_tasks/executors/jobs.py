@@ -148,8 +148,9 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
     except (KeyboardInterrupt, RunInterrupted):
         raise SystemExit(RunInterrupted.exit_status) from None
     except Exception as error:
-        known = isinstance(error, HaluTasksError)
-        return type(error).__name__, str(error) if known else redacted("".join(traceback.format_exception(error)))
+        is_for_users = isinstance(error, HaluTasksError)
+        message = str(error) if is_for_users else redacted("".join(traceback.format_exception(error)))
+        return type(error).__name__, message
     return None
 
 

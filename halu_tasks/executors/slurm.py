@@ -122,8 +122,8 @@ class SlurmExecutor:
         # have a task do something else
         command = [sys.executable, "-P", "-m", "halu_tasks.executors.slurm", str(folder / _JOB), stable_hash(content)]
         script = "\n".join(["#!/bin/sh", *self.setup, f'exec {shlex.join(command)} "$SLURM_ARRAY_TASK_ID"', ""])
-        given = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
-        result = _run("sbatch", "--parsable", *given, stdin=script)
+        flags = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
+        result = _run("sbatch", "--parsable", *flags, stdin=script)
         if result.returncode:
             raise DataError(f"sbatch: {' '.join(result.stderr.split())}")
         array = result.stdout.strip().partition(";")[0]

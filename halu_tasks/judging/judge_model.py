@@ -155,24 +155,24 @@ class Judge:
         if self._place not in _reached and self._left(by_reply):
             await self.reach()
         failures, waiting = JudgeFailures(len(replies)), iter(enumerate(by_reply))
-        found: dict[int, list[Verdict]] = {}
+        verdicts: dict[int, list[Verdict]] = {}
 
         async def judge_next() -> None:
             for place, questions in waiting:
-                found[place] = await self._verdicts(replies[place][0], questions)
-                failures.count(found[place], self)
+                verdicts[place] = await self._verdicts(replies[place][0], questions)
+                failures.count(verdicts[place], self)
                 each()
 
         try:
             # not a task for each reply, which would cost more processor time
             await gather(*(judge_next() for _ in range(min(CONNECTIONS, len(by_reply)))))
-            return [found[place] for place in range(len(by_reply))]
+            return [verdicts[place] for place in range(len(by_reply))]
         except BudgetError as error:
             left, total, what = self._left(by_reply), sum(map(len, by_reply)), "questions"
             cost = self._mean_cost() * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
             if self._judging.claims:  # how many claims the others have is not known
-                left, total, what, price = len(by_reply) - len(found), len(by_reply), "replies", ""
+                left, total, what, price = len(by_reply) - len(verdicts), len(by_reply), "replies", ""
             raise BudgetError(
                 f"{error}; {left:,} of {total:,} {what} are left for judge {self.name}{price}; verdicts are cached, "
                 "so the same command with a higher amount asks only these"

@@ -110,7 +110,7 @@ def reach(
     for key, model in {_identity(model): model for model in models if has_server(model)}.items():
         new: dict[tuple[str, ...], FirstRequest | None]
         new = {(*key, *form): request for form, request in forms.items()} or {key: None}
-        due = [request for known, request in new.items() if again or known not in _reached]
+        due = [request for identity, request in new.items() if again or identity not in _reached]
         # connections belong to an event loop, so a copy is asked
         if due and (copy := _copy(model)):
             run_blocking(partial(_reach, copy, due, timeout))
@@ -179,7 +179,7 @@ async def _reach(model: Model, requests: Sequence[FirstRequest | None], timeout:
         raise
     except Exception as error:
         if status_of(error) != 429:
-            _reached.difference_update({known for known in _reached if known[:2] == _identity(model)})
+            _reached.difference_update({identity for identity in _reached if identity[:2] == _identity(model)})
             # servers repeat the key that they reject
             key = getattr(model.api, "api_key", None)
             raise model_error(*_identity(model), last_error(error), patience, key) from None
@@ -200,9 +200,9 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
     Raises:
         RejectedError: The server rejects the system role or a setting.
     """
-    asked = request.config.merge(config)
+    settings = request.config.merge(config)
     try:
-        error = await _refusal(model, request.messages, asked)
+        error = await _refusal(model, request.messages, settings)
     except Exception as late:
         if "Timeout" not in type(last_error(late)).__name__:
             raise
@@ -210,20 +210,20 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
         await _ask_shortly(model, config)
         return
     if error and request.schema_optional:
-        asked = asked.model_copy(update={"response_schema": None})
-        error = await _refusal(model, request.messages, asked)
+        settings = settings.model_copy(update={"response_schema": None})
+        error = await _refusal(model, request.messages, settings)
     if not error:
         return
     key = str(getattr(model.api, "api_key", None) or "")
     system = [message for message in request.messages if message.role == "system"]
     question = ChatMessageUser(content=PROBE)
-    of_form = await _refusal(model, [*system, question], asked)
+    of_form = await _refusal(model, [*system, question], settings)
     if of_form and status_of(of_form) not in _INVALID:
         raise of_form
     if not of_form:
         logger.warning("%s: %s rejects the first item (%s)", request.task, model, describe_error(error, key))
         return
-    takes_no_system = bool(system) and not await _refusal(model, [question], asked)
+    takes_no_system = bool(system) and not await _refusal(model, [question], settings)
     problem, advice = "the system role" if takes_no_system else "the settings", request.advice[not takes_no_system]
     name, address = _identity(model)
     raise RejectedError(
@@ -337,11 +337,11 @@ class Retries:
         """
         if not is_transient(error):
             return None
-        is_limited, asked = status_of(error) == 429, _retry_after(last_error(error))
+        is_limited, retry_after = status_of(error) == 429, _retry_after(last_error(error))
         if not is_limited:
             self._left -= 1
         self._failures += 1
-        pause = max(asked, min(2.0 ** (self._failures - 1), _LONGEST_PAUSE) * random.uniform(0.5, 1.0))
+        pause = max(retry_after, min(2.0 ** (self._failures - 1), _LONGEST_PAUSE) * random.uniform(0.5, 1.0))
         self._waited += pause
         return None if self._left < 0 or self._waited > _RATE_LIMIT_PATIENCE else pause
 

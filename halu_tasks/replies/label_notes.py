@@ -38,10 +38,10 @@ def check_reference_labels(evaluation: Evaluation) -> None:
 
 def label_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
     """Warn of labels that fit no reply of a run, and of those that do not do for its figures."""
-    given = next((score.facts[GIVEN] for score in scores if GIVEN in score.facts), None)
-    if given is None:
+    number = next((score.facts[GIVEN] for score in scores if GIVEN in score.facts), None)
+    if number is None:
         return []
-    return unused_labels(task, round(given), number_used(scores)) + unfit_labels(task, scores)
+    return unused_labels(task, round(number), number_used(scores)) + unfit_labels(task, scores)
 
 
 def number_used(scores: Sequence[ScoredReply]) -> int:
@@ -49,12 +49,12 @@ def number_used(scores: Sequence[ScoredReply]) -> int:
     return round(sum(score.facts.get(LABELS, 0.0) for score in scores))
 
 
-def unused_labels(task: Task, given: int, used: int) -> list[str]:
+def unused_labels(task: Task, number: int, used: int) -> list[str]:
     """Warn of labels that fit no verdict."""
-    if used >= given:
+    if used >= number:
         return []
     return [
-        f"{task.name}: {given - used} of {given} labels fit no verdict (they are of other replies or "
+        f"{task.name}: {number - used} of {number} labels fit no verdict (they are of other replies or "
         "parts, or the judge failed) and are not used"
     ]
 
@@ -73,9 +73,9 @@ def unfit_labels(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
         warnings.append(few)
     else:
         warnings += [
-            f"none of the {said:,} verdicts {task.judge_spec.in_words(kind)} has a label: they count as the judge "
+            f"none of the {count:,} verdicts {task.judge_spec.in_words(kind)} has a label: they count as the judge "
             "says, and the interval allows for whatever they may be; label some of them (halu-tasks label verdicts)"
-            for kind, said in unlabelled_kinds(task.judge_spec, scores).items()
+            for kind, count in unlabelled_kinds(task.judge_spec, scores).items()
         ]
     return [f"{task.name}: {warning}" for warning in warnings]
 
@@ -105,7 +105,7 @@ def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Se
     if corrected is None:
         return metric
     estimates = (estimate(corrected, by_cluster(scores)) for scores in runs)
-    return corrected if all(found and found.low is not None for found in estimates) else metric
+    return corrected if all(each and each.low is not None for each in estimates) else metric
 
 
 def comparison_note(task: Task, decisive: Metric, runs: Sequence[Sequence[ScoredReply]]) -> str | None:

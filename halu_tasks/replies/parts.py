@@ -234,7 +234,7 @@ def _records(
 ) -> Iterator[tuple[int, Record, list[PeopleRecord]]]:
     # metrics that relate several items need the endings of their ids
     needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
-    others = OtherAnnotators(evaluation.task, evaluation.options.scoring)
+    annotators = OtherAnnotators(evaluation.task, evaluation.options.scoring)
 
     def without_place(score: ScoredReply) -> str:
         id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
@@ -262,7 +262,7 @@ def _records(
                 ),
                 [
                     PeopleRecord(cluster, number, id, *map(without_place, pair))
-                    for pair in others.pairs(item, row.reply)
+                    for pair in annotators.pairs(item, row.reply)
                 ],
             )
 
@@ -392,7 +392,7 @@ class ScoreParts:
         """
         for number, (path, _) in shards.items():
             for row in prediction_rows(Path(path), *self.fields, evaluation):
-                found = items.find(row.id)
-                check_prediction(evaluation, path, row, known=found is not None)
-                assert found
-                yield found, number, row
+                numbered_item = items.find(row.id)
+                check_prediction(evaluation, path, row, has_item=numbered_item is not None)
+                assert numbered_item
+                yield numbered_item, number, row

@@ -97,8 +97,8 @@ class ReplyScorer:
     @classmethod
     def of_record(cls, task: Task, record: Provenance) -> ReplyScorer:
         """Return what scores replies to a task again as the record of their run says, without asking anyone."""
-        given = record.options
-        asks_confidence, risk = bool(given.get("confidence")), given.get("risk", USUAL_RISK)
+        options = record.options
+        asks_confidence, risk = bool(options.get("confidence")), options.get("risk", USUAL_RISK)
         return cls(task, record.scoring, penalty=record.penalty, asks_confidence=asks_confidence, risk=risk)
 
     @property
@@ -157,9 +157,9 @@ class ReplyScorer:
         """Score a reply, asking for the verdicts on it."""
         steps = self.steps(item, reply)
         try:
-            asked = next(steps)
+            request = next(steps)
             while True:
-                asked = steps.send(await ask(asked))
+                request = steps.send(await ask(request))
         except StopIteration as end:
             scored: ScoredReply = end.value
             return scored
@@ -191,8 +191,8 @@ class ReplyScorer:
             go_on(place, self.steps(item, reply), None)
         while running:
             waiting, running = running, {}
-            (role,) = {asked.role for _, asked in waiting.values()}
-            verdicts = ask(role, [(asked.item, asked.text) for _, asked in waiting.values()])
-            for (place, (steps, _)), given in zip(waiting.items(), verdicts, strict=True):
-                go_on(place, steps, given)
+            (role,) = {request.role for _, request in waiting.values()}
+            verdicts = ask(role, [(request.item, request.text) for _, request in waiting.values()])
+            for (place, (steps, _)), answers in zip(waiting.items(), verdicts, strict=True):
+                go_on(place, steps, answers)
         return [scored[place] for place in range(len(replies))]

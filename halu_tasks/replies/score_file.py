@@ -246,7 +246,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
     number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
     beside, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
     parts = {key: list[Sums | Columns]() for key in metrics}
-    is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[ScoredReply]()
+    is_scored, outcomes, scores = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[ScoredReply]()
     same, unplaced = SameAnswer(), 0
     for records, people in _by_cluster(job, files, number):
         is_scored[[record.item for record in records]] = True
@@ -259,7 +259,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         columns = _columns(records, needs_ids=needs_ids)
         unplaced += int((columns[UNPLACED] > 0).sum())
         if task.judge_spec or keep:
-            kept += (_score(record) for record in records)
+            scores += (_score(record) for record in records)
         for key, metric in metrics.items():
             parts[key].append(_part(metric, columns))
         if people:
@@ -285,12 +285,12 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         },
         warnings=[
             *warnings,
-            *_verdict_warnings(evaluation, kept),
-            *run_warnings(task, outcomes, kept, missing=missing, same=same, unplaced=unplaced),
+            *_verdict_warnings(evaluation, scores),
+            *run_warnings(task, outcomes, scores, missing=missing, same=same, unplaced=unplaced),
         ],
         people=_people(evaluation, items, map(int, scored), beside),
-        note=uncorrected_note(task, kept),
-        scores=kept if keep else (),
+        note=uncorrected_note(task, scores),
+        scores=scores if keep else (),
         run={
             **run,
             "epochs": len(epochs),
@@ -305,7 +305,7 @@ def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str
     """Return the metrics to compute, by name and the reply to compare with; None for the replies in the files."""
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     references = evaluation.scorer.fixed_replies
-    metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
+    metrics |= {(reply, metric.name): metric for reply, reply_metrics in references.items() for metric in reply_metrics}
     # those of what no reply has would keep columns of all replies
     missing = {fact for fact in (FACT, CONFIDENCE) if not any(_has_fact(file, fact) for file in files)}
     return {key: metric for key, metric in metrics.items() if missing.isdisjoint(metric.columns)}
@@ -313,10 +313,10 @@ def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str
 
 def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], beside: PeopleSums) -> BesidePeople | None:
     """Return the figures beside people of the items at these places; None if they do not have several annotators."""
-    shown = (found[1] for place in places if (found := items.at(place)))
-    first = next(shown)
+    scored_items = (numbered_item[1] for place in places if (numbered_item := items.at(place)))
+    first = next(scored_items)
     has_annotators = isinstance(first.gold, LabelGold | SpanGold) and first.gold.pool
-    return beside.figures(chain([first], shown)) if has_annotators else None
+    return beside.figures(chain([first], scored_items)) if has_annotators else None
 
 
 def _number(file: Path, table: str = "replies") -> int:
@@ -360,8 +360,8 @@ def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Sequence[int
         for item, epoch in query(file, "SELECT item, epoch FROM replies"):
             replied[item, places[epoch]] = True
     for place, epoch in zip(*np.nonzero(~replied), strict=True):
-        if found := items.at(int(place)):
-            yield found, NO_FILE, PredictionRow(found[1].id, epochs[epoch], Reply(""), 0)
+        if numbered_item := items.at(int(place)):
+            yield numbered_item, NO_FILE, PredictionRow(numbered_item[1].id, epochs[epoch], Reply(""), 0)
 
 
 def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> str:
@@ -399,8 +399,8 @@ def _columns(records: Sequence[Record | PeopleRecord], *, needs_ids: bool) -> Co
 
 
 def _score(record: Record) -> ScoredReply:
-    own = {"id": json.loads(record.id), "cluster": json.loads(record.cluster)}
-    return ScoredReply.from_json({**json.loads(record.score), **own})
+    place = {"id": json.loads(record.id), "cluster": json.loads(record.cluster)}
+    return ScoredReply.from_json({**json.loads(record.score), **place})
 
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:

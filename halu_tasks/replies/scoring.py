@@ -134,12 +134,12 @@ def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]])
         if not (evaluation.task.judge_spec or evaluation.reader):
             raise
         path = keep_replies(evaluation, replies)
-        kept = f"the replies are saved in {path}" if path else "the replies could not be saved"
+        where = f"the replies are saved in {path}" if path else "the replies could not be saved"
         if not isinstance(error, JudgeError):
-            logger.error("judging was interrupted; %s", kept)
+            logger.error("judging was interrupted; %s", where)
             raise
         how = f", score them with: {score_command(evaluation, path)}" if path else ""
-        raise JudgeError(f"{error}; {kept}{how}") from None
+        raise JudgeError(f"{error}; {where}{how}") from None
 
 
 def scores_of(
@@ -194,10 +194,10 @@ def items_command(evaluation: Evaluation) -> str:
 
 def _command(evaluation: Evaluation, command: str, *arguments: str, options: Sequence[str] = ()) -> str:
     """Write a command for the task with its options on data, and others if they differ from their defaults."""
-    known = (*DATA_OPTIONS, *options, *evaluation.task.prompts.task_options)
+    names = (*DATA_OPTIONS, *options, *evaluation.task.prompts.task_options)
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
-        if option in known:
+        if option in names:
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             words += [Options.settings()[option].flag, *([] if value is True else [text])]
     name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)

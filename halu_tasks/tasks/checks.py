@@ -58,8 +58,8 @@ def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
     for path in paths:
         with noting(path):
             file = read_task_file(path)
-            key, others = ("group", groups) if "group" in file.values else ("task", tasks)
-            if (name := str(file.values.get(key))) in others:
+            key, definitions = ("group", groups) if "group" in file.values else ("task", tasks)
+            if (name := str(file.values.get(key))) in definitions:
                 raise file.fault(key, f"{name!r} is also the name in another of the files")
             if key == "group":
                 groups[name] = file
@@ -67,15 +67,15 @@ def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
                 tasks[name] = task = task_of(file)
                 if "class" not in file.values:
                     raise file.fault("class", f"is missing, without which lm-eval does not run it; add class: {CLASS}")
-                found = faults_of_items(task, file, data)
-                faults += map(str, found if data else islice(found, 1))
+                item_faults = faults_of_items(task, file, data)
+                faults += map(str, item_faults if data else islice(item_faults, 1))
     packaged_tasks, packaged_groups = registry()
     for file in groups.values():
         with noting(file.path):
             check_tags(file, {*packaged_tasks, *packaged_groups})
-            others = {name: group.file for name, group in packaged_groups.items()} | groups
+            definitions = {name: group.file for name, group in packaged_groups.items()} | groups
             validated(GroupKeys, file, file.values)
-            Group(file, packaged_tasks | tasks, others).check()
+            Group(file, packaged_tasks | tasks, definitions).check()
     return faults
 
 
@@ -93,8 +93,8 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     Raises:
         UsageError: The rows cannot be read, or no items be made of them.
     """
-    own, of = isinstance(task.data.source, OwnSource), "the data" if data else "the rows"
-    if not own and data is None:
+    is_own, of = isinstance(task.data.source, OwnSource), "the data" if data else "the rows"
+    if not is_own and data is None:
         data, of = "sample", "the sample"
         if not task.data.in_sample(Options()):
             return
@@ -102,7 +102,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     with _naming(file, "file"):
         located = task.data.locate(options)
     with _naming(file, "examples"):
-        shots = task.prompts.shots or int(task.data.examples is not None) if own else 0
+        shots = task.prompts.shots or int(task.data.examples is not None) if is_own else 0
         evaluation = build(task, replace(options, fewshot=shots))
     try:
         items = list(task.items(located, options, refused.append))
@@ -124,10 +124,10 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
             scores.append(_oracle_score(task, file, item, of))
         except UsageError as error:
             yield error
-    known = {tag for item in items for tag in item.tags}
+    item_tags = {tag for item in items for tag in item.tags}
     for tag in tags:
-        if tag not in known:
-            yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
+        if tag not in item_tags:
+            yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(item_tags))}")
     if isinstance(answer := task.scoring.answer, Spans) and answer.categories:
         named = [name for item in items for name in item.gold.categories or ()]
         if named and not any(named):
@@ -138,9 +138,9 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
 
 def _first_of(refused: Sequence[DataError]) -> Iterator[str]:
     """Yield the first error of rows, if it names a value that is not listed, with the other such values."""
-    found = [(str(error), _LACKED.search(str(error))) for error in refused]
-    for first, named in found[:1]:
-        values = dict.fromkeys(other[2] for _, other in found if named and other and other[1] == named[1])
+    reasons = [(str(error), _LACKED.search(str(error))) for error in refused]
+    for first, named in reasons[:1]:
+        values = dict.fromkeys(other[2] for _, other in reasons if named and other and other[1] == named[1])
         yield first.replace(named[2], ", ".join(values), 1) if named else first
 
 

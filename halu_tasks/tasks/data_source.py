@@ -110,13 +110,13 @@ class TaskData(Keys):
 
     @model_validator(mode="after")
     def _check(self) -> TaskData:
-        own, published = isinstance(self.source, OwnSource), [file.name for file in self.source.files]
+        is_own, published = isinstance(self.source, OwnSource), [file.name for file in self.source.files]
         joined = self.row.join["file"] if self.row.join else None
         for key, name in {"file": self.file(Options()), "training_file": self.training, "rows": joined}.items():
-            if name is not None and not self.source.matching(name) and not (own and key != "training_file"):
-                has = f"it has {', '.join(published)}" if not own else "use examples"
+            if name is not None and not self.source.matching(name) and not (is_own and key != "training_file"):
+                has = f"it has {', '.join(published)}" if not is_own else "use examples"
                 raise KeyFault(key, f"source {self.source.name} has no file {name!r}; {has}")
-        if self.examples and not own:
+        if self.examples and not is_own:
             raise KeyFault("examples", "is for rows beside the task file; use training_file")
         if self.cases is None:
             return self
@@ -179,7 +179,12 @@ class TaskData(Keys):
         return self._read(data, None, self._checked, refuse)
 
     def items(
-        self, data: LocatedData | Path, maker: ItemMaker, options: Options, asked: Iterable[str], refuse: Refuse | None
+        self,
+        data: LocatedData | Path,
+        maker: ItemMaker,
+        options: Options,
+        shown_fields: Iterable[str],
+        refuse: Refuse | None,
     ) -> Iterator[Item]:
         """Read the rows of files or a dataset, and make an item of each.
 
@@ -187,14 +192,16 @@ class TaskData(Keys):
             data: The file, or what was located.
             maker: What makes items of rows.
             options: The options of the task.
-            asked: As in `ItemMaker.clustered`.
+            shown_fields: As in `ItemMaker.clustered`.
             refuse: Called with the error of each row that makes no item; by default, it is raised.
 
         Raises:
             DataError: A row makes no item, or there are none.
         """
         seen = Counter[str]()
-        return maker.clustered(self._read(data, maker, lambda row: maker.item(row, options, seen), refuse), asked)
+        return maker.clustered(
+            self._read(data, maker, lambda row: maker.item(row, options, seen), refuse), shown_fields
+        )
 
     def _checked(self, row: Row) -> Row:
         self.row.check_values(row)
@@ -205,9 +212,9 @@ class TaskData(Keys):
     ) -> Iterator[T]:
         located = LocatedData(data, "local", "") if isinstance(data, Path) else data
         parts = located.files or (located.content,)
-        others = self._joined_rows(located.joined) if located.joined else None
+        joined_rows = self._joined_rows(located.joined) if located.joined else None
         return chain.from_iterable(
-            self._read_part(part, located.columns, maker, make, refuse, others) for part in parts
+            self._read_part(part, located.columns, maker, make, refuse, joined_rows) for part in parts
         )
 
     def _joined_rows(self, path: Path) -> dict[str, Row]:
@@ -217,14 +224,14 @@ class TaskData(Keys):
             DataError: A row lacks it, or two have the same.
         """
         assert self.row.join
-        by, found = self.row.join["by"], dict[str, Row]()
+        by, rows = self.row.join["by"], dict[str, Row]()
         table = FORMATS.get(Path(str(path).removesuffix(".gz")).suffix.lower()) in ("csv", "xlsx")
         lines = table_lines(path, {by: ()}) if table else json_lines(path)
         for row in read_rows(lines, path, {by: object}, lambda row: row):
-            if (value := text_at(row, by)) in found:
+            if (value := text_at(row, by)) in rows:
                 raise DataError(f"{path}: {by} {value!r} occurs twice")
-            found[value] = row
-        return found
+            rows[value] = row
+        return rows
 
     def _read_part(
         self,
@@ -233,9 +240,9 @@ class TaskData(Keys):
         maker: ItemMaker | None,
         make: Callable[[Row], T],
         refuse: Refuse | None,
-        others: Mapping[str, Row] | None,
+        joined_rows: Mapping[str, Row] | None,
     ) -> Iterator[T]:
-        columns = {column: others for column, others in self.row.columns.items() if column not in named}
+        columns = {column: alternatives for column, alternatives in self.row.columns.items() if column not in named}
         columns |= dict.fromkeys(named.values(), ())
         types = self.row.types()
         file = Path(str(content).removesuffix(".gz"))
@@ -253,7 +260,7 @@ class TaskData(Keys):
             lines = table_lines(content, columns)
         else:
             lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
-        lines = self.row.selected(lines, content, others)
+        lines = self.row.selected(lines, content, joined_rows)
         if maker and maker.names_file:
             lines = ((number, {FILE: file.stem, **row}) for number, row in lines)
         return read_rows(lines, content, types, make, named, refuse)
@@ -261,10 +268,10 @@ class TaskData(Keys):
     def _format(self, file: Path, *, declared: bool) -> str:
         """Return the format of a file; of a published one, the task file declares the columns of a table."""
         by_name = ("csv" if self.row.columns else "jsonl") if declared else FORMATS.get(file.suffix.lower())
-        known = self.row.format or ("json" if self.row.records else by_name)
-        if known is None:
+        format = self.row.format or ("json" if self.row.records else by_name)
+        if format is None:
             raise DataError(f"{file}: the name does not say the format; state it in the task file, rows: {{format: …}}")
-        return known
+        return format
 
     def fewshot_path(self, options: Options) -> Path:
         """Return the path of these rows: the file for these options, or else for the default options."""

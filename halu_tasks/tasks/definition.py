@@ -102,8 +102,8 @@ class Task:
     def suggested(self) -> dict[str, Any]:
         """The options that say which models score replies, as the file suggests them in its `metadata`."""
         metadata = self.file.values.get("metadata")
-        known = metadata if isinstance(metadata, dict) else {}
-        return {name: known[PREFIX + name] for name in ASKED_OPTIONS if PREFIX + name in known}
+        options = metadata if isinstance(metadata, dict) else {}
+        return {name: options[PREFIX + name] for name in ASKED_OPTIONS if PREFIX + name in options}
 
     # --- what the file declares --------------------------------------------------------------------
 
@@ -157,8 +157,10 @@ class Task:
             return None
         if fault := data.gold.fault(answer):
             raise self.file.fault("gold", fault)
-        if taken := OF_ITEM & {*self.scoring.tags, *data.row.tags}:
-            raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
+        if reserved := OF_ITEM & {*self.scoring.tags, *data.row.tags}:
+            raise self.file.fault(
+                "tags", f"{min(reserved)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}"
+            )
         return ItemMaker(data.fields, data.gold, data.row, self.scoring.tags, answer)
 
     def items(self, located: LocatedData | Path, options: Options, refuse: Refuse | None = None) -> Iterable[Item]:
@@ -175,8 +177,8 @@ class Task:
         maker, data, judged = self.maker, self.data, self.shown_to_judge
         items: Iterable[Item]
         if maker:
-            shown = set[str]().union(*map(placeholders, self.prompts.wording(options).prompt.values()))
-            items = data.items(located, maker, options, shown & {*self.prompts.fields}, refuse)
+            names = set[str]().union(*map(placeholders, self.prompts.wording(options).prompt.values()))
+            items = data.items(located, maker, options, names & {*self.prompts.fields}, refuse)
         else:
             assert data.cases
             items = data.cases(data.rows(located, refuse), options, **data.cases_arguments)
@@ -214,11 +216,11 @@ class Task:
         """Check that metrics of one's own read tags that items have, if no function makes these."""
         if self.maker is None:
             return
-        known = {*self.maker.tag_paths, *([CLASS] if self.data.gold.classes else []), WORDING, PART}
+        tags = {*self.maker.tag_paths, *([CLASS] if self.data.gold.classes else []), WORDING, PART}
         for metric in (entry.metric for entry in self.scoring.metric_list if entry.metric != entry.name):
-            if unread := sorted(metric.tags - known):
-                listed = ", ".join(f"tag_{tag}" for tag in sorted(known))
-                hint = did_you_mean(unread[0], known)
+            if unread := sorted(metric.tags - tags):
+                listed = ", ".join(f"tag_{tag}" for tag in sorted(tags))
+                hint = did_you_mean(unread[0], tags)
                 reason = f"{metric.name} ({metric.place}) reads 'tag_{unread[0]}', but items have no tag {unread[0]!r}"
                 raise self.file.fault("metric_list", f"{reason}{hint}; there are {listed}")
 
@@ -230,8 +232,8 @@ class Task:
 
     def differing(self, other: Task | None) -> list[str]:
         """Return the keys whose values differ from another task's; without one, all keys that the file sets."""
-        own, others = self.file.values, other.file.values if other else {}
-        return [key for key in task_keys() if comparable(own.get(key)) != comparable(others.get(key))]
+        values, other_values = self.file.values, other.file.values if other else {}
+        return [key for key in task_keys() if comparable(values.get(key)) != comparable(other_values.get(key))]
 
     @property
     def benchmark(self) -> str:
@@ -241,8 +243,8 @@ class Task:
     @cached_property
     def questions(self) -> tuple[str, ...]:
         """The user texts by which a reply is recognized that continues with another question."""
-        own = tuple(wording.prompt["user"] for wording in self.prompts.wordings)
-        return own + (self.packaged.questions if self.packaged else ())
+        questions = tuple(wording.prompt["user"] for wording in self.prompts.wordings)
+        return questions + (self.packaged.questions if self.packaged else ())
 
     # --- scores ------------------------------------------------------------------------------------
 
@@ -266,11 +268,13 @@ class Task:
         judge, fields = self.judge_spec, self.prompts.fields
         if judge is None or not isinstance(self.values["judge"], dict):
             return ()
-        used, own = placeholders(judge.prompt), {TARGET, *((CLAIM, PASSAGES) if judge.claims else (REPLY,))}
+        used, reserved = placeholders(judge.prompt), {TARGET, *((CLAIM, PASSAGES) if judge.claims else (REPLY,))}
         try:
-            if taken := used & {*fields} & {*own, "about"}:
-                raise ValueError(f"a field that a judge is shown cannot be named {min(taken)!r}; rename it in 'fields'")
-            check_placeholders(judge.prompt, (*fields, *sorted(own)))
+            if clashing := used & {*fields} & {*reserved, "about"}:
+                raise ValueError(
+                    f"a field that a judge is shown cannot be named {min(clashing)!r}; rename it in 'fields'"
+                )
+            check_placeholders(judge.prompt, (*fields, *sorted(reserved)))
         except ValueError as error:
             raise self.file.fault("judge", f"prompt: {error}") from None
         return tuple(name for name in fields if name in used)

@@ -87,15 +87,15 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     """
     training: dict[str, Summary] = {}
     for task in tasks:
-        own, data = options.restricted_to(task.prompts.task_options), task.data
-        evaluation = build(task, own)
+        task_options, data = options.restricted_to(task.prompts.task_options), task.data
+        evaluation = build(task, task_options)
         # the published number is that of the default options
-        published = None if own.changed().keys() & set(task.prompts.task_options) else data.size
+        published = None if task_options.changed().keys() & set(task.prompts.task_options) else data.size
         yield {**_counts(task, evaluation.located, evaluation.stream()), "published": published}
         # tasks of a benchmark share the training part; nothing is downloaded
-        part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
+        part = find_beside(data.source, data.training, task_options, fetch=False) if data.training else None
         if part and str(part) not in training:
-            training[str(part)] = _counts(task, part, task.items(part, own))
+            training[str(part)] = _counts(task, part, task.items(part, task_options))
     yield from ({**counts, "training": True} for counts in training.values())
 
 
@@ -124,6 +124,6 @@ def _counts(task: Task, located: LocatedData, items: Iterable[Item]) -> Summary:
         "items": number,
         "clusters": len(clusters),
         "labels": dict(labels.most_common()),
-        "tags": {tag: dict(counted.most_common()) for tag, counted in tags.items()},
+        "tags": {tag: dict(counts.most_common()) for tag, counts in tags.items()},
         "spans": parts,
     }

@@ -102,8 +102,8 @@ class Evaluation:
 
     def repeated_id(self, id: str) -> DataError:
         """Make the error for two items with the same id."""
-        own = isinstance(self.task.data.source, OwnSource)
-        advice = "ids must be unique" + (", such as with rows: {id: '{{file}}/{{id}}'}" if own else "")
+        is_own = isinstance(self.task.data.source, OwnSource)
+        advice = "ids must be unique" + (", such as with rows: {id: '{{file}}/{{id}}'}" if is_own else "")
         return DataError(f"{self.located}: two rows make the item {id!r}; {advice}")
 
     @cached_property
@@ -124,8 +124,8 @@ class Evaluation:
 
     def messages(self, item: Item) -> list[dict[str, str]]:
         """Return the chat messages of an item, with the worked examples."""
-        said = messages(item, self.examples)
-        return system_in_user(said) if self.options.system_in_user else said
+        turns = messages(item, self.examples)
+        return system_in_user(turns) if self.options.system_in_user else turns
 
     @property
     def decoding(self) -> Decoding:
@@ -275,13 +275,14 @@ class Evaluation:
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
         changed, judged = self.options.changed(), self.task.judge_spec
-        given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        asked = [name for name in changed if name in ("structured", "confidence", "risk", "reader", PENALTY)]
-        asked += ["system_in_user"] if self.system_in_user else []
+        data_options = [name for name in changed if name in ("data_split", "data_config", "columns")]
+        form_options = [name for name in changed if name in ("structured", "confidence", "risk", "reader", PENALTY)]
+        form_options += ["system_in_user"] if self.system_in_user else []
         judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
-        judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in asked)]
+        judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in form_options)]
         options = {
-            name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
+            name: getattr(self.options, name)
+            for name in (*data_options, *self.task.prompts.task_options, *form_options, *judges)
         }
         options |= {"judge": self.recorded.judge} if self.recorded else {}
         options |= {"judge_knowledge": self.judge_knowledge} if self.judge_knowledge else {}
@@ -366,13 +367,15 @@ def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
     if options.split == "all":
         yield from items
         return
-    held = list(items)
-    drawn = sorted({item.cluster for item in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))
+    all_items = list(items)
+    drawn = sorted(
+        {item.cluster for item in all_items}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster)
+    )
     trained = round(TRAIN_SHARE * len(drawn))
     tested = len(drawn) if options.split == "train5_rest" else trained + round(TEST_SHARE * len(drawn))
     parts = dict.fromkeys(drawn[trained:tested], TEST) if options.split != "train5" else {}
     parts |= dict.fromkeys(drawn[:trained], TRAIN) if options.split != "test20" else {}
     tagged = options.split.startswith("train5_")
-    for item in held:
+    for item in all_items:
         if part := parts.get(item.cluster):
             yield replace(item, tags={**item.tags, PART: part}) if tagged else item

@@ -90,8 +90,9 @@ def read_reference_labels(path: str, task: Task, ids: Collection[str] | None = N
         try:
             for label in _labels(row, task.name, task.judge_spec):
                 key = label.id, squeezed(label.claim), None if label.reply is None else squeezed(label.reply)
-                given = together.setdefault(key, {})
-                if (before := given.setdefault(label.by, label)).value != label.value or before.labels != label.labels:
+                by_annotator = together.setdefault(key, {})
+                before = by_annotator.setdefault(label.by, label)
+                if (before.value, before.labels) != (label.value, label.labels):
                     raise ValueError(f"a label of {label.id!r} contradicts an earlier one of the same reply")
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
@@ -104,12 +105,12 @@ def read_reference_labels(path: str, task: Task, ids: Collection[str] | None = N
             f"{unknown[0]!r}"
         )
     labels = [
-        next(iter(given.values()))._replace(
-            value=fmean(label.value for label in given.values()),
-            by=", ".join(filter(None, given)),
-            labels=_mean_of_labels([label.labels for label in given.values()]),
+        next(iter(by_annotator.values()))._replace(
+            value=fmean(label.value for label in by_annotator.values()),
+            by=", ".join(filter(None, by_annotator)),
+            labels=_mean_of_labels([label.labels for label in by_annotator.values()]),
         )
-        for given in together.values()
+        for by_annotator in together.values()
     ]
     content = sorted("\0".join(map(str, label if label.labels else label[:-1])) for label in labels)
     return ReferenceLabels.of(short_hash("\n".join(content))[:8], labels)
@@ -172,11 +173,11 @@ def _named(label: Any, judged: JudgeSpec) -> Mapping[str, float]:
     names = {name.casefold(): name for name in judged.read.labels}
     if name := names.get(str(label).strip().casefold()):
         return {name: 1.0}
-    others = [name for name in judged.read.labels if name not in judged.positive]
-    if len(judged.positive) > 1 or len(others) > 1:
+    other_labels = [name for name in judged.read.labels if name not in judged.positive]
+    if len(judged.positive) > 1 or len(other_labels) > 1:
         return {}
     value = _value(label, judged)
-    return {judged.positive[0]: value, others[0]: 1 - value}
+    return {judged.positive[0]: value, other_labels[0]: 1 - value}
 
 
 def _mean_of_labels(labels: Sequence[Mapping[str, float]]) -> Mapping[str, float]:

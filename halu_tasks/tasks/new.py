@@ -73,14 +73,14 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
     id = next((path for path in columns if _ID.search(path) and len(_different(columns[path])) == len(rows)), None)
     columns.pop(str(id), None)
     texts = [path for path, values in columns.items() if _is_text(values)]
-    known = {path: values for path, values in columns.items() if not _OF_MODEL.search(path)}
-    guess = None if judged else next(chain(_of_people(known), _of_records(known, texts), _labels(known, texts)), None)
-    said = [path for path, values in columns.items() if _OF_MODEL.search(path) or _is_share(values)]
+    human = {path: values for path, values in columns.items() if not _OF_MODEL.search(path)}
+    guess = None if judged else next(chain(_of_people(human), _of_records(human, texts), _labels(human, texts)), None)
+    of_model = [path for path, values in columns.items() if _OF_MODEL.search(path) or _is_share(values)]
     kind, labels, gold, why = guess or _free(columns, texts)
-    if said and not guess and not judged and not gold["target"]:
+    if of_model and not guess and not judged and not gold["target"]:
         raise DataError(
-            f"{file}: no field says what is right; {', '.join(map(repr, said[:4]))} holds the output of a model or a "
-            "metric, not gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
+            f"{file}: no field says what is right; {', '.join(map(repr, of_model[:4]))} holds the output of a model or "
+            "a metric, not gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
             "be scored as replies to a task that has gold"
         )
     lacking, also = sum(value in (None, "") for value in columns.get(str(gold.get("target")), ())), ""
@@ -90,15 +90,17 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
         texts += [gold["text"]] if gold["text"] not in texts else []
         also += note
     is_free = kind == "judged_text"  # the model is to reply, and so must not be shown another reply
-    left_out = [path for path in columns if is_free and _REPLY.search(path) and path not in (gold["target"], *said)]
-    shown = [path for path in texts if path not in (gold.get("target"), *left_out) and not _OF_MODEL.search(path)]
-    named = {re.sub(r"\W+", "_", path): path for path in shown}
+    left_out = [path for path in columns if is_free and _REPLY.search(path) and path not in (gold["target"], *of_model)]
+    prompt_paths = [
+        path for path in texts if path not in (gold.get("target"), *left_out) and not _OF_MODEL.search(path)
+    ]
+    named = {re.sub(r"\W+", "_", path): path for path in prompt_paths}
     if not named:
         raise DataError(f"{file}: none of the first {len(rows)} rows has a field with a text to ask about")
-    own = gold.pop("text", None)
-    text = next((name for name, path in named.items() if path == own), None)
+    text_path = gold.pop("text", None)
+    text = next((name for name, path in named.items() if path == text_path), None)
     text = text if text != "text" and len(named) > 1 else None
-    shared = next((path for path in shown if len(_different(columns[path])) < len(rows)), None)
+    shared = next((path for path in prompt_paths if len(_different(columns[path])) < len(rows)), None)
     keys = {
         "file": shown_as,
         "rows": {"records": records, "id": id if id != "id" else None, "cluster": shared},
@@ -115,13 +117,13 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
 
 
 def _file(name: str, keys: Mapping[str, Any], kind: str, labels: Sequence[str], fields: Sequence[str]) -> str:
-    shown = [f"{field.replace('_', ' ').capitalize()}: {{{{{field}}}}}" for field in fields]
+    lines = [f"{field.replace('_', ' ').capitalize()}: {{{{{field}}}}}" for field in fields]
     question = _QUESTIONS["categories" if kind == "spans" and labels else kind].format(labels=", ".join(labels))
-    asked = "\n  ".join([question, *shown, "Answer:"])
+    prompt = "\n  ".join([question, *lines, "Answer:"])
     head = f"# Drafted by halu-tasks new; edit the prompt.\nclass: {CLASS}\ntask: {name}"
-    shown += ["Correct answer: {{target}}"] if keys["gold"].get("target") else []
-    judge = _JUDGE.format(fields="\n    ".join(shown)) if kind == "judged_text" else ""
-    return "\n".join([head, *filter(None, map(_line, keys, keys.values())), f"doc_to_text: |-\n  {asked}", judge])
+    lines += ["Correct answer: {{target}}"] if keys["gold"].get("target") else []
+    judge = _JUDGE.format(fields="\n    ".join(lines)) if kind == "judged_text" else ""
+    return "\n".join([head, *filter(None, map(_line, keys, keys.values())), f"doc_to_text: |-\n  {prompt}", judge])
 
 
 def _columns(rows: Iterable[Row]) -> dict[str, list[Any]]:
@@ -138,11 +140,11 @@ def _different(values: Iterable[Any]) -> list[str]:
 
 def _is_few(values: Sequence[Any]) -> bool:
     """Return whether values may be labels, which some rows may lack."""
-    given = [value for value in values if value not in (None, "")]
-    plain = [each for value in given for each in (value if isinstance(value, list) else [value])]
+    present = [value for value in values if value not in (None, "")]
+    plain = [each for value in present for each in (value if isinstance(value, list) else [value])]
     few = _different(plain) if all(isinstance(value, str | int) for value in plain) else []
-    most = min(_MOST_LABELS, len(given) // 2)
-    return 2 * len(given) > len(values) and 2 <= len(few) <= most and len(max(few, key=len)) <= _LONGEST_LABEL
+    most = min(_MOST_LABELS, len(present) // 2)
+    return 2 * len(present) > len(values) and 2 <= len(few) <= most and len(max(few, key=len)) <= _LONGEST_LABEL
 
 
 def _joined(value: Any) -> str | None:
@@ -154,9 +156,9 @@ def _joined(value: Any) -> str | None:
 def _is_text(values: Sequence[Any]) -> bool:
     """Return whether values are texts; lists of texts may be empty."""
     lists = any(isinstance(value, list) for value in values)
-    given = [_joined(value) for value in values if value is not None or not lists]
-    texts = [text for text in given if text is not None and "://" not in text[:9]]
-    plain = bool(texts) and len(texts) == len(given)
+    present = [_joined(value) for value in values if value is not None or not lists]
+    texts = [text for text in present if text is not None and "://" not in text[:9]]
+    plain = bool(texts) and len(texts) == len(present)
     is_long = plain and len(max(texts, key=len)) > _LONGEST_LABEL
     return is_long or (plain and not _is_few(values) and all(" " in text.strip() for text in texts))
 
@@ -167,8 +169,8 @@ def _is_share(values: Sequence[Any]) -> bool:
     for value in values:
         with suppress(TypeError, ValueError):
             numbers.append(float(value))
-    given = sum(value is not None for value in values)
-    return len({*numbers}) > 1 and len(numbers) == given and max(numbers) <= 1 and any(0 < one < 1 for one in numbers)
+    present = sum(value is not None for value in values)
+    return len({*numbers}) > 1 and len(numbers) == present and max(numbers) <= 1 and any(0 < one < 1 for one in numbers)
 
 
 def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | None:
@@ -231,11 +233,12 @@ def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
     """Guess from a mapping of annotators to spans or labels."""
     for path in filter(None, dict.fromkeys(path.rpartition(".")[0] for path in columns)):
         people = [values for name, values in columns.items() if name.rpartition(".")[0] == path]
-        said = [value for values in people for value in values]
-        if len(people) > 1 and any(map(_has_offsets, said)):
+        all_values = [value for values in people for value in values]
+        if len(people) > 1 and any(map(_has_offsets, all_values)):
             yield "spans", [], {"annotators": path}, f"{path!r} has the offsets of {len(people)} annotators"
-        if len(people) > 1 and _is_few(said) and all(_different(own) == _different(said) for own in people):
-            yield "label", _different(said), {"annotators": path}, f"{path!r} has labels of {len(people)} annotators"
+        labels = _different(all_values)
+        if len(people) > 1 and _is_few(all_values) and all(_different(of_one) == labels for of_one in people):
+            yield "label", labels, {"annotators": path}, f"{path!r} has labels of {len(people)} annotators"
 
 
 def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
@@ -262,8 +265,8 @@ def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Itera
             label = next((key for key in CATEGORIES if key in keys), "")
             other = next((key for key in keys if _LABEL.search(key) and key not in CATEGORIES), "")
             unread = f", and no category that is read: rename {other!r} to 'label'" if other and not label else ""
-            given = keys.get(label, [each[2] for each in lists if isinstance(each, list) and len(each) > 2])
-            yield "spans", _different(given), {"spans": path}, f"{path!r} has offsets{unread}"
+            categories = keys.get(label, [each[2] for each in lists if isinstance(each, list) and len(each) > 2])
+            yield "spans", _different(categories), {"spans": path}, f"{path!r} has offsets{unread}"
 
 
 def _end_of(start: str) -> str:
@@ -325,8 +328,8 @@ def _text_of_spans(
     start = str((gold.get("annotators") or {}).get("start")) if isinstance(gold.get("annotators"), dict) else ""
     called = [path for path in named if path in start] or [path for path in named if path == "text"]
     chosen = (called or named)[-1]
-    others = [path for path in named if path != chosen and not called]
-    return chosen, f"; that spans are in {chosen!r}, which {others[0]!r} may be as well" if others else ""
+    alternatives = [path for path in named if path != chosen and not called]
+    return chosen, f"; that spans are in {chosen!r}, which {alternatives[0]!r} may be as well" if alternatives else ""
 
 
 # --- rows -------------------------------------------------------------------------------------------------

@@ -67,10 +67,10 @@ def packaged_prompt(task: Task, options: Options) -> Prompt:
 
 def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
     wording = task.prompts.wording(options)
-    given = given_prompts(file, {*prompt_names(), *(task.name + other.suffix for other in task.prompts.wordings)})
+    prompts = given_prompts(file, {*prompt_names(), *(task.name + other.suffix for other in task.prompts.wordings)})
     prompt = wording.prompt
     for name in dict.fromkeys((task.base_task, task.name)):
-        prompt = {**prompt, **given.get(name + wording.suffix, {})}
+        prompt = {**prompt, **prompts.get(name + wording.suffix, {})}
     return _in_form(prompt, task, options)
 
 
@@ -166,8 +166,8 @@ def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
     if options.structured:
         explains = _explains(task, options)
         keys = 'the keys "explanation", which gives your reasons, and "answer"' if explains else 'the key "answer"'
-        asked = _INSTRUCTION.format(keys=keys, answer=task.scoring.answer.json_meaning(options))
-        user = type(user)(" ".join([f"{user}\n\n{asked}", *([_CONFIDENCE_KEY] if options.confidence else [])]))
+        instruction = _INSTRUCTION.format(keys=keys, answer=task.scoring.answer.json_meaning(options))
+        user = type(user)(" ".join([f"{user}\n\n{instruction}", *([_CONFIDENCE_KEY] if options.confidence else [])]))
     return {**prompt, "user": user}
 
 
@@ -272,7 +272,7 @@ def training_chats(
     prompt = next(iter(prompts_of(task, options).values()))
 
     def chat(item: Item) -> Chat:
-        asked = messages(replace(item, prompt=question(item)))
-        return {"messages": [*asked, {"role": "assistant", "content": task.prompts.oracle(item)}]}
+        turns = messages(replace(item, prompt=question(item)))
+        return {"messages": [*turns, {"role": "assistant", "content": task.prompts.oracle(item)}]}
 
     return (chat(render(item, prompt)) for item in task.items(located, options))

@@ -107,7 +107,7 @@ class Prompts(Wording):
     Attributes:
         fields: The fields of an item that prompts may show.
         task_options: The options, beyond those of every task, that change what is asked.
-        others: Other prompts, used if an option changes the question.
+        alternatives: Other prompts, used if an option changes the question.
         oracle: Returns the reply that earns the full score.
         baseline: Returns a reply made without knowing the answer.
         format: The solver of the same prompt format.
@@ -119,7 +119,7 @@ class Prompts(Wording):
     when: ClassVar[Mapping[str, Any]] = {}  # type: ignore[misc]
     fields: Annotated[StringTuple, BeforeValidator(lambda names: list(names) if isinstance(names, dict) else names)]
     task_options: tuple[Annotated[StrictStr, one_of("option", Options.task_specific())], ...] = ()
-    others: tuple[Wording, ...] = Field((), alias="wordings")
+    alternatives: tuple[Wording, ...] = Field((), alias="wordings")
     oracle: ReplyFunction = Field(attrgetter("target"), alias="doc_to_target")
     baseline: ReplyFunction = Field(lambda item: "")
     format: Literal["independent", "comparative", "localization", "correction"] | None = Field(
@@ -134,7 +134,7 @@ class Prompts(Wording):
         if self.doc_to_text is None:
             raise KeyFault("doc_to_text", "is missing")
         self._check_texts(self)
-        for other in self.others:
+        for other in self.alternatives:
             self._check_texts(other, "wordings")
             for name, value in other.when.items():
                 if name not in self.task_options:
@@ -165,8 +165,8 @@ class Prompts(Wording):
     def wordings(self) -> tuple[Wording, ...]:
         """The prompts, each complete; the first is the usual one."""
         usual = {key: getattr(self, key) for key in PARTS}
-        given = ({key: value for key, value in other if value is not None} for other in self.others)
-        return (self, *(Wording.model_construct(**usual | texts) for texts in given))
+        changes = ({key: value for key, value in other if value is not None} for other in self.alternatives)
+        return (self, *(Wording.model_construct(**usual | texts) for texts in changes))
 
     def wording(self, options: Options) -> Wording:
         """Return the wording that is used under `options`."""

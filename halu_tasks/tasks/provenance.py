@@ -117,11 +117,11 @@ def _trusted(name: str) -> FunctionName:
     source = f"{folder.joinpath(*module.split('.'))}" if folder else module
     if is_trusted := _is_in(trusted, source):
         try:
-            found = find_object(function)
+            value = find_object(function)
         except ValueError:
             return function  # the check of the task says why
-        is_type = isinstance(found, type) and found.__module__ == "builtins"  # such as str
-        source = str(found.__module__) if hasattr(found, "__qualname__") and not is_type else source
+        is_type = isinstance(value, type) and value.__module__ == "builtins"  # such as str
+        source = str(value.__module__) if hasattr(value, "__qualname__") and not is_type else source
         is_trusted = _is_in(trusted, source)
     if is_trusted:
         return function
@@ -225,6 +225,6 @@ def _adapter() -> Any:
     return TypeAdapter(Provenance)
 
 
-_REFERENCE = tuple(own.name for own in fields(TaskRef))
+_REFERENCE = tuple(each.name for each in fields(TaskRef))
 # the entries of a record that are not those of options
-_OWN = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))
+_OWN = tuple(each.name for each in fields(Provenance) if each.name not in ("task", "options"))

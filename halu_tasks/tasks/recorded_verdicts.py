@@ -61,12 +61,12 @@ class RecordedVerdicts:
     verdicts: Mapping[str, Sequence[RecordedVerdict]]
 
     def __len__(self) -> int:
-        return sum(verdict.label != _NO_CLAIMS for given in self.verdicts.values() for verdict in given)
+        return sum(verdict.label != _NO_CLAIMS for of_item in self.verdicts.values() for verdict in of_item)
 
     @property
     def judge(self) -> str:
         """The name of the judge, as reports show it."""
-        by = sorted({verdict.by for given in self.verdicts.values() for verdict in given} - {""})
+        by = sorted({verdict.by for of_item in self.verdicts.values() for verdict in of_item} - {""})
         return f"recorded by {', '.join(by)} ({self.hash})" if by else f"recorded ({self.hash})"
 
     def of_text(self, task: Task, mode: str, item: Item, text: str, longest: int) -> list[Verdict]:
@@ -83,21 +83,21 @@ class RecordedVerdicts:
             longest: As in `JudgeSpec.questions`.
         """
         assert task.judge_spec
-        own, given = _shown(text), self.verdicts.get(item.id, ())
-        replies = {verdict.reply for verdict in given} - {None}
-        shown = {reply: (_shown(reply), _shown(task.judged_text(mode, item, reply))) for reply in replies if reply}
+        plain_text, candidates = _shown(text), self.verdicts.get(item.id, ())
+        replies = {verdict.reply for verdict in candidates} - {None}
+        comparable = {reply: (_shown(reply), _shown(task.judged_text(mode, item, reply))) for reply in replies if reply}
 
         def is_on_text(verdict: RecordedVerdict, claim: str = "") -> bool:
-            return verdict.reply is None or any(_is_on(reply, own, claim) for reply in shown[verdict.reply])
+            return verdict.reply is None or any(_is_on(reply, plain_text, claim) for reply in comparable[verdict.reply])
 
         questions, none = task.judge_spec.questions(item, text, longest), Verdict(FAILED, "no recorded verdict")
         if task.judge_spec.claims:
-            found = [verdict for verdict in given if is_on_text(verdict)] if questions else []
-            verdicts = [Verdict(one.label, one.reason, one.about) for one in found if one.label != _NO_CLAIMS]
-            return verdicts if found or not questions else [none]
+            on_text = [verdict for verdict in candidates if is_on_text(verdict)] if questions else []
+            verdicts = [Verdict(one.label, one.reason, one.about) for one in on_text if one.label != _NO_CLAIMS]
+            return verdicts if on_text or not questions else [none]
         verdicts = []
         for about in (question.about for question in questions):
-            of_part = (one for one in given if squeezed(one.about) == squeezed(about) and is_on_text(one, about))
+            of_part = (one for one in candidates if squeezed(one.about) == squeezed(about) and is_on_text(one, about))
             recorded = next(of_part, none)
             verdicts.append(Verdict(recorded.label, recorded.reason, about))
         return verdicts
@@ -132,17 +132,17 @@ class LabelCondition(NamedTuple):
     sign: str
     value: str
 
-    def holds(self, found: Any) -> bool:
+    def holds(self, value: Any) -> bool:
         """Return whether it holds of a value.
 
         Raises:
             ValueError: The value is to be more or less than a number, and is none.
         """
-        number, other = _number(found), _number(self.value)
+        number, other = _number(value), _number(self.value)
         if self.sign == "=" and None in (number, other):
-            return str(found).strip().casefold() == self.value.strip().casefold()
+            return str(value).strip().casefold() == self.value.strip().casefold()
         if number is None:
-            raise ValueError(f"{self.column} is {found!r}, expected a number or a list")
+            raise ValueError(f"{self.column} is {value!r}, expected a number or a list")
         assert other is not None
         return bool(_COMPARED[self.sign](number, other))
 
@@ -170,13 +170,13 @@ class VerdictColumns:
         columns: Columns by field; dotted paths name fields within others, and the place in a list.
         conditions: What labels are known by, in the place of a column with labels.
         records: Where the list of rows is in a JSON file; None if the file is rows.
-        found: The columns that a row had so far.
+        present: The columns that a row had so far.
     """
 
     columns: Mapping[str, str]
     conditions: Sequence[LabelCondition]
     records: str | None = None
-    found: set[str] = field(default_factory=set)
+    present: set[str] = field(default_factory=set)
 
     @classmethod
     def parse(cls, pairs: Sequence[str], judged: JudgeSpec) -> VerdictColumns:
@@ -200,8 +200,8 @@ class VerdictColumns:
                     )
                 conditions.append(LabelCondition(label, *condition.groups()))
             else:
-                known = f"{', '.join((*FIELDS, _RECORDS))}, or a label of the judge: {', '.join(judged.read.labels)}"
-                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is none of {known}")
+                names = f"{', '.join((*FIELDS, _RECORDS))}, or a label of the judge: {', '.join(judged.read.labels)}"
+                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is none of {names}")
         if conditions and "verdict" in columns:
             raise UsageError("option verdict_columns: give the column of the verdict or conditions of labels, not both")
         records = columns.pop(_RECORDS, None)
@@ -213,15 +213,15 @@ class VerdictColumns:
         Raises:
             DataError: The file cannot be read, a column is missing, or no condition holds, or those of several labels.
         """
-        own = dict.fromkeys([self.columns.get("id", "id"), *self._verdict_columns])
-        lines = json_records(path, self.records) if self.records else read_label_rows(path, own)
+        needed = dict.fromkeys([self.columns.get("id", "id"), *self._verdict_columns])
+        lines = json_records(path, self.records) if self.records else read_label_rows(path, needed)
         for number, row in lines:
             try:
                 yield number, self._renamed(row) if self.columns or self.conditions else row
             except ValueError as error:
                 raise DataError(f"{path}:{number}: {error}") from None
         named = [*self.columns.values(), *(condition.column for condition in self.conditions)]
-        if missing := [column for column in named if column not in self.found]:
+        if missing := [column for column in named if column not in self.present]:
             raise DataError(f"{path}: no row has {missing[0]!r}, which option verdict_columns names")
 
     @property
@@ -249,7 +249,7 @@ class VerdictColumns:
             if column == self.columns.get("id"):
                 raise
             return None  # programs leave out what is not known; a column that no row has is an error
-        self.found.add(column)
+        self.present.add(column)
         return value
 
     def _label(self, row: Row) -> str | None:
@@ -257,11 +257,11 @@ class VerdictColumns:
         values = {condition.column: self._value(row, condition.column) for condition in self.conditions}
         if any(map(_is_missing, values.values())):
             return None
-        found = {each.label for each in self.conditions if each.holds(values[each.column])}
-        if len(found) != 1:
-            what = f"the conditions of {' and '.join(sorted(found))} hold" if found else "no label's condition holds"
+        labels = {each.label for each in self.conditions if each.holds(values[each.column])}
+        if len(labels) != 1:
+            what = f"the conditions of {' and '.join(sorted(labels))} hold" if labels else "no label's condition holds"
             raise ValueError(f"{what}: {', '.join(f'{name} is {value!r}' for name, value in values.items())}")
-        return found.pop()
+        return labels.pop()
 
 
 def read_verdicts(
@@ -310,7 +310,7 @@ def read_verdicts(
         of = f"{len(unknown)} of {len(verdicts)} ids"
         raise DataError(f"{path}: {of} are not items of {task.name}, such as {unknown[0]!r}")
     content = sorted(
-        "\0".join(map(str, (id, squeezed(one.about), *one[:-1]))) for id, given in verdicts.items() for one in given
+        "\0".join(map(str, (id, squeezed(one.about), *one[:-1]))) for id, of_item in verdicts.items() for one in of_item
     )
     return RecordedVerdicts(short_hash("\n".join(content))[:8], verdicts)
 
@@ -338,8 +338,8 @@ def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, Rec
             if not isinstance(verdict, dict) or "label" not in verdict:
                 raise ValueError(f"expected objects with 'label' in 'verdicts', as of --details, got {verdict!r}")
             if verdict["label"] != FAILED:
-                own = _label(verdict["label"], judged), str(verdict.get("reason") or ""), by
-                yield id, RecordedVerdict(of_reply, *own, about=str(verdict.get("about") or ""))
+                values = _label(verdict["label"], judged), str(verdict.get("reason") or ""), by
+                yield id, RecordedVerdict(of_reply, *values, about=str(verdict.get("about") or ""))
         return
     claim, reply, verdict, reason = (row.get(name) for name in ("claim", "reply", "verdict", "reason"))
     if not all(isinstance(text, str | None) for text in (claim, reply, reason)):
@@ -354,10 +354,10 @@ def _label(verdict: Any, judged: JudgeSpec) -> str:
     text = str(verdict).strip().casefold()
     if label := {name.casefold(): name for name in judged.read.labels}.get(text):
         return label
-    bad, others = judged.positive, [name for name in judged.read.labels if name not in judged.positive]
-    if text in _TRUTH and len(bad) == len(others) == 1:
-        return bad[0] if _TRUTH[text] else others[0]
-    truth = " or true or false" if len(bad) == len(others) == 1 else ""
+    bad, good = judged.positive, [name for name in judged.read.labels if name not in judged.positive]
+    if text in _TRUTH and len(bad) == len(good) == 1:
+        return bad[0] if _TRUTH[text] else good[0]
+    truth = " or true or false" if len(bad) == len(good) == 1 else ""
     raise ValueError(
         f"verdict is {verdict!r}, expected {' or '.join(judged.read.labels)}{truth}; other values: halu-tasks score "
         f"--verdict-columns '{judged.read.labels[0]}:verdict=VALUE,…'"

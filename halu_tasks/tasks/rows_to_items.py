@@ -81,7 +81,7 @@ class RowKeys(Keys):
         return {**dict.fromkeys(self.columns, str), **declared}
 
     def selected(
-        self, lines: Iterable[tuple[int, Row]], place: object, others: Mapping[str, Row] | None
+        self, lines: Iterable[tuple[int, Row]], place: object, joined_rows: Mapping[str, Row] | None
     ) -> Iterator[tuple[int, Row]]:
         """Yield the numbered rows that are used, completed by those of the joined file, if there is one.
 
@@ -91,15 +91,15 @@ class RowKeys(Keys):
         for number, row in lines:
             try:
                 if all(value_at(row, name) == value for name, value in self.where.items()):
-                    yield number, row if others is None else {**self._other(row, others), **row}
+                    yield number, row if joined_rows is None else {**self._joined_row(row, joined_rows), **row}
             except ValueError as error:
                 raise DataError(f"{place}:{number}: {error}") from None
 
-    def _other(self, row: Row, others: Mapping[str, Row]) -> Row:
+    def _joined_row(self, row: Row, joined_rows: Mapping[str, Row]) -> Row:
         assert self.join
-        if (value := text_at(row, self.join["by"])) not in others:
+        if (value := text_at(row, self.join["by"])) not in joined_rows:
             raise ValueError(f"{self.join['by']} {value!r} is not in {self.join['file']}")
-        return others[value]
+        return joined_rows[value]
 
     def check_values(self, row: Row) -> None:
         """Check the values of a row whose fields have the right types.
@@ -261,8 +261,8 @@ class GoldKeys(Keys):
         if self.classes and not isinstance(answer, Label):
             return f"classes: are for labels, which answers of the kind {answer.name} are not"
         by_mode = [label for labels in self.classes.values() for label in labels.values()]
-        for known, labels in ((self._known(answer), self.labels.values()), (_known(answer), by_mode)):
-            if unknown := [label for label in labels if known and label is not None and label not in known]:
+        for names, labels in ((self._known(answer), self.labels.values()), (_known(answer), by_mode)):
+            if unknown := [label for label in labels if names and label is not None and label not in names]:
                 return f"labels: {unknown[0]!r} is not among the labels of the answer"
         return None
 
@@ -325,8 +325,8 @@ class GoldKeys(Keys):
     def _label_of(self, text: str, path: str) -> str | None:
         """Return the label that a text stands for; None if it is left out."""
         if self.labels and text not in self.labels:
-            known = ", ".join(map(repr, self.labels))
-            raise ValueError(f"field {path!r} is {text!r}, which gold: labels lacks; it has {known}")
+            values = ", ".join(map(repr, self.labels))
+            raise ValueError(f"field {path!r} is {text!r}, which gold: labels lacks; it has {values}")
         return self.labels.get(text, text)
 
     def _left_out(self, value: Any) -> bool:
@@ -356,13 +356,13 @@ class GoldKeys(Keys):
         """Yield each annotator with the labels or spans that the row has of them, once for each annotation."""
         assert self.annotators
         keys = self.annotators
-        given = of_cell(value_at(row, keys.field))
-        if not isinstance(given, dict | list):
+        annotations = of_cell(value_at(row, keys.field))
+        if not isinstance(annotations, dict | list):
             raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
-        if isinstance(given, dict):
-            yield from given.items()
+        if isinstance(annotations, dict):
+            yield from annotations.items()
             return
-        for one in filter(_is_finished, given):
+        for one in filter(_is_finished, annotations):
             if None in self.labels.values() and self._left_out(value_at(one, keys.label)):
                 continue
             is_label = isinstance(answer, Label)
@@ -409,8 +409,8 @@ def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
     Raises:
         ValueError: The record quotes something else than what stands at its offsets, and not at one place of the text.
     """
-    if own := placed(text, mark, quote):
-        return own
+    if place := placed(text, mark, quote):
+        return place
     spans = Text(text).place(quote, fuzzy=False)
     if len(spans) == 1:
         return mark._replace(start=spans[0][0], end=spans[0][1])
@@ -477,27 +477,26 @@ class ItemMaker:
     @property
     def paths(self) -> tuple[str, ...]:
         """The fields that a row must have."""
-        own = [path for path in (self.row.id, self.row.cluster) if path and "{" not in path]
-        return tuple(dict.fromkeys([*self.fields.values(), *self.gold.paths, *own, *self.tag_paths.values()]))
+        paths = [path for path in (self.row.id, self.row.cluster) if path and "{" not in path]
+        return tuple(dict.fromkeys([*self.fields.values(), *self.gold.paths, *paths, *self.tag_paths.values()]))
 
     @property
     def names_file(self) -> bool:
         """Whether ids name the file of a row."""
         return "{" in (self.row.id or "") and FILE in str(self.row.id)
 
-    def clustered(self, items: Iterable[Item], asked: Iterable[str]) -> Iterator[Item]:
+    def clustered(self, items: Iterable[Item], shown_fields: Iterable[str]) -> Iterator[Item]:
         """Yield items with their clusters.
 
         Args:
             items: The items of all rows.
-            asked: The names of the fields that the prompt shows. Rows without a cluster of their own that are equal in
-                all of these, but for white space, are one observation, however many they are, and get the first one's
-                id as their cluster.
+            shown_fields: The names of the fields that the prompt shows. Rows without a cluster that are equal in all of
+                these, except for white space, are one observation and share the first one's id as their cluster.
         """
         if self.row.cluster is not None:
             yield from items
             return
-        first, names = dict[int, str](), sorted(asked)
+        first, names = dict[int, str](), sorted(shown_fields)
         for item in items:
             same = stable_number(*[" ".join(item.fields[name].split()) for name in names])
             cluster = first.setdefault(same, item.id)
@@ -516,14 +515,14 @@ class ItemMaker:
         """
         self.row.check_values(row)
         fields = {name: text_at(row, path) for name, path in self.fields.items()}
-        made = self.gold.of(row, fields, self.answer, options)
+        with_gold = self.gold.of(row, fields, self.answer, options)
         tags = {tag: text_at(row, path) for tag, path in self.tag_paths.items()}
         for tag, values in self.tags.items():
             if tag in tags and tags[tag] not in values:
                 raise ValueError(f"tag {tag} is {tags[tag]!r}, which tags lacks; it has {', '.join(values)}")
         id = self._id(row) or numbered(short_hash(*fields.values()), seen)
         cluster = text_at(row, self.row.cluster) if self.row.cluster else id
-        item = replace(made, id=id, cluster=cluster, tags={**tags, **made.tags}, fields=fields)
+        item = replace(with_gold, id=id, cluster=cluster, tags={**tags, **with_gold.tags}, fields=fields)
         self.answer.check(item)
         return item
 

@@ -91,10 +91,10 @@ class AnswerKeys(Keys):
     @model_validator(mode="after")
     def _check(self) -> AnswerKeys:
         if self.kind not in ("label", "claims"):
-            if others := self.model_fields_set - {"kind", *(_OF_SPANS if self.kind == "spans" else ())}:
-                raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
-        elif others := self.model_fields_set & {*_OF_SPANS}:
-            raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
+            if unused := self.model_fields_set - {"kind", *(_OF_SPANS if self.kind == "spans" else ())}:
+                raise ValueError(f"an answer of the kind {self.kind} has no {min(unused)!r}")
+        elif unused := self.model_fields_set & {*_OF_SPANS}:
+            raise ValueError(f"an answer of the kind {self.kind} has no {min(unused)!r}")
         elif missing := {"labels", *(["reading"] if self.kind == "claims" else [])} - self.model_fields_set:
             raise ValueError(f"{min(missing)}: is missing")
         elif self.reading is None and len({*map(fold, self.labels)}) < len(self.labels):
@@ -150,10 +150,10 @@ def _judge(value: Any) -> Any:
 
 
 def _own_metric(value: Any) -> Any:
-    found = load_object(value)
-    if not isinstance(found, str | Metric):
-        raise ValueError(f"expected a name or a function with the decorator @metric, got {found!r}")
-    return found
+    metric = load_object(value)
+    if not isinstance(metric, str | Metric):
+        raise ValueError(f"expected a name or a function with the decorator @metric, got {metric!r}")
+    return metric
 
 
 class MetricKeys(Keys):
@@ -257,14 +257,14 @@ class ScoringSpec(Keys):
         except Exception as error:  # what a user's function raises is a fault of the file that names it
             raise KeyFault("scorer", f"{mode}: {str(error) or type(error).__name__}") from None
         if isinstance(scorer, TaskScorer) and "correct" in scorer.facts:
-            taken = {metric.name for metric in scorer.metrics}
-            attempts = (metric for metric in attempt_metrics(LabelAttempts()) if metric.name not in taken)
+            names = {metric.name for metric in scorer.metrics}
+            attempts = (metric for metric in attempt_metrics(LabelAttempts()) if metric.name not in names)
             scorer = replace(scorer, metrics=(*scorer.metrics, *attempts))
         if not isinstance(scorer, TaskScorer):
             reason = f"{mode}: expected a function that returns a TaskScorer, got {type(scorer).__name__}"
             raise KeyFault("scorer", reason)
-        counted = self.judge.measurement if self.judge else ""
-        if counted and not any(counted in metric.columns for metric in scorer.metrics):
+        measurement = self.judge.measurement if self.judge else ""
+        if measurement and not any(measurement in metric.columns for metric in scorer.metrics):
             use = "judged_claims" if self.judge and self.judge.claims else "judged"
             raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use {use}")
         if spec not in SCORERS:
@@ -273,33 +273,33 @@ class ScoringSpec(Keys):
 
     def _with_own_metrics(self, scorers: Mapping[str, TaskScorer]) -> Mapping[str, TaskScorer]:
         """Add the metrics of one's own to the scorers that measure what they read."""
-        if not (own := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
+        if not (own_metrics := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
             return scorers
         for scorer in scorers.values():
-            if taken := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
-                raise KeyFault("metric_list", f"the scorer has a metric {min(taken)!r}; give yours another name")
-        self._check_columns("metric_list", own, {fact for scorer in scorers.values() for fact in scorer.facts})
+            if clashing := {metric.name for metric in scorer.metrics} & {metric.name for metric in own_metrics}:
+                raise KeyFault("metric_list", f"the scorer has a metric {min(clashing)!r}; give yours another name")
+        self._check_columns("metric_list", own_metrics, {fact for scorer in scorers.values() for fact in scorer.facts})
         of_mode = {
-            mode: [metric for metric in own if _facts_of(metric) <= column_names(scorer.facts)]
+            mode: [metric for metric in own_metrics if _facts_of(metric) <= column_names(scorer.facts)]
             for mode, scorer in scorers.items()
         }
         return {mode: replace(scorer, metrics=(*scorer.metrics, *of_mode[mode])) for mode, scorer in scorers.items()}
 
     def _check_columns(self, key: str, metrics: Iterable[Metric], facts: Iterable[str]) -> None:
         """Check that metrics of one's own read nothing but columns that there are."""
-        known = column_names(facts)
+        columns = column_names(facts)
         for metric in metrics:
             try:
-                unknown = sorted(_facts_of(metric) - known)
+                unknown = sorted(_facts_of(metric) - columns)
             except Exception as error:  # whatever the function raises is a fault of the file that names it
                 reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
                 raise KeyFault(key, reason) from None
             if unknown:
-                names = ", ".join(sorted(known))
+                names = ", ".join(sorted(columns))
                 raise KeyFault(
                     key,
                     f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is no column"
-                    f"{did_you_mean(unknown[0], known)}; there are {names} and tag_NAME of each tag",
+                    f"{did_you_mean(unknown[0], columns)}; there are {names} and tag_NAME of each tag",
                 )
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
@@ -336,7 +336,11 @@ class ScoringSpec(Keys):
                 listed.append(metric)
                 needed = (entry.split_requires if one is base else None) or metric.requires_option
                 part, values = replace(metric, requires_option=needed), ((tag, self.tags[tag]) for tag in entry.by)
-                splits += [part.only(tag, value, f"{metric.name}_{value}") for tag, own in values for value in own]
+                splits += [
+                    part.only(tag, value, f"{metric.name}_{value}")
+                    for tag, tag_values in values
+                    for value in tag_values
+                ]
         if not listed or listed[0].name not in named:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:

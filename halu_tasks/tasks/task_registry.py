@@ -61,8 +61,8 @@ class Group:
             UsageError: One lacks a metric, or theirs differ; the message names the file and the key.
         """
         for mean, task in product(self.means, self.tasks):
-            if mean not in (known := [HEADLINE, *(metric.name for metric in task.scorers["strict"].metrics)]):
-                reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, known)}"
+            if mean not in (names := [HEADLINE, *(metric.name for metric in task.scorers["strict"].metrics)]):
+                reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, names)}"
                 raise self.file.fault("aggregate_metric_list", reason)
         check_alike(self.file, self.tasks)
 
@@ -94,10 +94,10 @@ class Group:
             instead: By member, a metric that takes the place of the named one; the mean is then named like the first.
             penalty: What a wrong answer costs in `net`, in points.
         """
-        known = {task.name: with_penalty(task.scorers[scoring].metrics, penalty) for task in self.tasks}
+        metrics_by_task = {task.name: with_penalty(task.scorers[scoring].metrics, penalty) for task in self.tasks}
         members = {
             task: next(metric for metric in metrics if name in (HEADLINE, metric.name))
-            for task, metrics in known.items()
+            for task, metrics in metrics_by_task.items()
         }
         names = [metric.name for metric in (instead or {}).values()]
         return mean_of(names[0] if names else name, members | dict(instead or {}), "task")
@@ -121,17 +121,17 @@ def check_alike(file: TaskFile, tasks: Sequence[Task]) -> None:
     entries = file.values.get("aggregate_metric_list")
     names = [entry["metric"] for entry in (entries if isinstance(entries, list) else [entries]) if entry]
     for name, mode in product(names, ("strict", "paper")):
-        found = [
+        alike = [
             (task.name, metric)
             for task in tasks
             for metric in task.scorers[mode].metrics[: 1 if name == HEADLINE else None]
             if name in (HEADLINE, metric.name)
         ]
-        if len({(metric.higher_is_better, metric.range) for _, metric in found}) < 2:
+        if len({(metric.higher_is_better, metric.range) for _, metric in alike}) < 2:
             continue
         listed = ", ".join(
             f"{task}: {metric.name} ({ways[metric.higher_is_better]}, {metric.range[0]:g} to {metric.range[1]:g})"
-            for task, metric in found
+            for task, metric in alike
         )
         reason = f"{name} cannot be averaged over metrics that differ in direction or range: {listed} (scoring: {mode})"
         raise file.fault("aggregate_metric_list", reason)
@@ -183,13 +183,13 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     The tasks of a benchmark, which share a folder, are in the order in which its groups list them. The file of a group
     that cannot be read is named in a warning and left out.
     """
-    known: dict[Path, tuple[Path, Entries]] = {}
+    files_read: dict[Path, tuple[Path, Entries]] = {}
     paths = {path.stem: path for path in packaged_files()}
-    tasks = {name: Task(partial(read_task_file, path, known)) for name, path in paths.items() if name[0] != "_"}
+    tasks = {name: Task(partial(read_task_file, path, files_read)) for name, path in paths.items() if name[0] != "_"}
     files, groups = dict[str, TaskFile](), dict[str, Group]()
     for path in (path for name, path in paths.items() if name not in tasks):
         try:
-            files[path.stem.removeprefix("_")] = read_task_file(path, known)
+            files[path.stem.removeprefix("_")] = read_task_file(path, files_read)
         except UsageError as error:
             logger.warning("%s", error)
     for name, file in files.items():
@@ -258,8 +258,8 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
     }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
-        found = _known(by_name, name, "task") or [task for task in tasks.values() if name in _tags(task.file)]
-        selected |= {task.name: task for task in found}
+        matches = _known(by_name, name, "task") or [task for task in tasks.values() if name in _tags(task.file)]
+        selected |= {task.name: task for task in matches}
     return list(selected.values())
 
 
@@ -316,13 +316,13 @@ def tasks_at(names: Iterable[str]) -> dict[str, tuple[Task, Path | None]]:
     selected: dict[str, tuple[Task, Path | None]] = {}
     for name in map(str.strip, names):
         files = files_at(name)
-        found: list[Task] = [] if files else tasks_selected([name])
+        matches: list[Task] = [] if files else tasks_selected([name])
         for file in files:
-            found += get_group(str(file)).tasks if is_group(file) else [task_of_file(file)]
-        for task in found:
+            matches += get_group(str(file)).tasks if is_group(file) else [task_of_file(file)]
+        for task in matches:
             file = task.file.path.resolve()
-            given = None if not files or task is registry()[0].get(task.name) else file
-            if selected.setdefault(task.name, (task, given))[1] != given:
+            own_file = None if not files or task is registry()[0].get(task.name) else file
+            if selected.setdefault(task.name, (task, own_file))[1] != own_file:
                 raise UsageError(f"{name}: another of the tasks has the name {task.name}, too")
     return selected
 
@@ -349,12 +349,12 @@ def _group_of_file(path: Path) -> Group:
     check_tags(file, {*tasks, *groups})
     validated(GroupKeys, file, file.values)
     beside = [read_task_file(each) for each in path.parent.glob("*.yaml")]
-    others = {name: group.file for name, group in groups.items()}
-    others |= {str(each.values["group"]): each for each in beside if "group" in each.values}
-    members = {name for each in others.values() for name in each.values.get("task") or ()}
+    group_files = {name: group.file for name, group in groups.items()}
+    group_files |= {str(each.values["group"]): each for each in beside if "group" in each.values}
+    members = {name for each in group_files.values() for name in each.values.get("task") or ()}
     wanted = members - {*tasks}
-    own = {name: task_of(each) for each in beside if (name := str(each.values.get("task"))) in wanted}
-    group = Group(file, tasks | own, others)
+    own_tasks = {name: task_of(each) for each in beside if (name := str(each.values.get("task"))) in wanted}
+    group = Group(file, tasks | own_tasks, group_files)
     group.check()
     return group
 

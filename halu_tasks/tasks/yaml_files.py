@@ -82,39 +82,39 @@ def packaged_files() -> list[Path]:
     return sorted(task_configs().glob("**/*.yaml"))
 
 
-def read_task_file(path: Path, known: dict[Path, tuple[Path, Entries]] | None = None) -> TaskFile:
+def read_task_file(path: Path, files_read: dict[Path, tuple[Path, Entries]] | None = None) -> TaskFile:
     """Read a task file and the files that it includes.
 
     Args:
         path: The file.
-        known: The files that were read before, each with what its path leads to and what it sets itself; those read
-            now are added.
+        files_read: The files that were read before, each with its resolved path and its own entries; those read now
+            are added.
 
     Raises:
         UsageError: The file cannot be read, is not YAML or not a mapping, sets a key twice, or includes a file, such
             as itself, twice (which lm-eval refuses, too). The message names file and line.
     """
-    entries = _read(path, set(), {} if known is None else known)
+    entries = _read(path, set(), {} if files_read is None else files_read)
     values = {key: value for key, (value, _) in entries.items()}
     return TaskFile(path, values, {key: place for key, (_, place) in entries.items()})
 
 
-def _read(path: Path, seen: set[Path], known: dict[Path, tuple[Path, Entries]]) -> Entries:
-    if path not in known:
-        known[path] = path.expanduser().resolve(), _own_entries(path)
-    resolved, own = known[path]
+def _read(path: Path, seen: set[Path], files_read: dict[Path, tuple[Path, Entries]]) -> Entries:
+    if path not in files_read:
+        files_read[path] = path.expanduser().resolve(), _own_entries(path)
+    resolved, own_entries = files_read[path]
     if resolved in seen:
         raise UsageError(f"{path}: include: the file is included twice; include each file once")
     seen.add(resolved)
     included = Entries()
-    names, place = own.get("include", ([], ""))
+    names, place = own_entries.get("include", ([], ""))
     for name in names if isinstance(names, list) else [names]:
         if not isinstance(name, str):
             raise UsageError(f"{place}: include: expected the path of a file, got {name!r}")
-        if (file := path.parent / Path(name).expanduser()) not in known and not file.is_file():
+        if (file := path.parent / Path(name).expanduser()) not in files_read and not file.is_file():
             raise UsageError(f"{place}: include: no such file: {file}")
-        included |= _read(file, seen, known)
-    entries = included | own
+        included |= _read(file, seen, files_read)
+    entries = included | own_entries
     entries.pop("include", None)
     return entries
 
@@ -150,9 +150,9 @@ def load_object(value: Any) -> Any:
     """
     if not isinstance(value, FunctionName):
         return value
-    found = find_object(value)
+    loaded = find_object(value)
     NAMED.add(value.logged)
-    return found
+    return loaded
 
 
 def find_object(value: FunctionName) -> Any:

@@ -49,8 +49,8 @@ def fold(text: str) -> str:
 def slug(label: str) -> str:
     """Return a label as part of a metric's name: in lower case, with underscores between its words, in any script."""
     text = unicodedata.normalize("NFC", label).casefold()
-    kept = (char if unicodedata.category(char)[0] in "LMN" else " " for char in text)
-    return "_".join("".join(kept).split())
+    chars = (char if unicodedata.category(char)[0] in "LMN" else " " for char in text)
+    return "_".join("".join(chars).split())
 
 
 # --- what is the same -------------------------------------------------------------------------------
