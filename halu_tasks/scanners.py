@@ -118,7 +118,7 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
         item, verdicts = _item(transcript, papers), None
         if support:
             judge = judge_of_loop(model_in("grader"), SUMMARY, Options())
-            verdicts = await judge.of_reply(item, reply)
+            verdicts = await judge.judge_reply(item, reply)
             failures.count(verdicts, judge)
         return _citations_result(item, reply, verdicts)
 

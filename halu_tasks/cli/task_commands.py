@@ -214,7 +214,7 @@ def _print_items(task: str, options: Options, limit: int | None, of: Mapping[str
     examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
     rows = (
         {**of, "id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
-        for item in evaluation.asked[:limit]
+        for item in evaluation.shuffled_items[:limit]
     )
     for row in rows:
         # prompts are shown as they are sent, whatever looks like a credential in them

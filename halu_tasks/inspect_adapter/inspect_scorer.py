@@ -93,7 +93,7 @@ async def _score_sample(
 
     async def ask(text: VerdictRequest) -> Sequence[Verdict]:
         assert asked
-        return await asked.of_reply(text.item, text.text)
+        return await asked.judge_reply(text.item, text.text)
 
     method = MethodRecord.from_metadata(output.metadata)
     reply = Reply(output.completion, probability=method.probability, failure=failure_of(output))

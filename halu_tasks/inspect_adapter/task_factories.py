@@ -282,7 +282,7 @@ def samples_of(evaluation: Evaluation, group: str | None = None, items: Sequence
     reference, models = TaskRef.of(evaluation.task), active_models()
     # which models will answer is not known outside of an eval
     embedded = not models or any(str(model).startswith("halu/") for model in models)
-    return [_sample(item, evaluation, reference, group, embedded) for item in (items or evaluation.asked)]
+    return [_sample(item, evaluation, reference, group, embedded) for item in (items or evaluation.shuffled_items)]
 
 
 def _sample(item: Item, evaluation: Evaluation, reference: TaskRef, group: str | None, embedded: bool) -> Sample:

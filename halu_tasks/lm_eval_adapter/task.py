@@ -125,7 +125,7 @@ class HaluTask(ConfigurableTask):
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Set the dataset to the items, which are already there, in the order in which they are asked."""
-        self.dataset = {"test": Documents(map(_document, self._evaluation.asked))}
+        self.dataset = {"test": Documents(map(_document, self._evaluation.shuffled_items))}
 
     def fewshot_docs(self) -> list[dict[str, str]]:
         """Return the worked examples as documents."""
@@ -338,7 +338,7 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
     # lm-eval has loaded what the file names, but logs need the names
     values = {key: file.values[key] for key in config if comparable(file.values.get(key)) == comparable(config[key])}
     task = task_of(replace(file, values={**config, **values, "metadata": theirs}))
-    suggested = {PREFIX + name for name in task.suggested}
+    suggested = {PREFIX + name for name in task.suggested_models}
     options = Options.from_metadata({key: metadata[key] for key in metadata if key not in suggested})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
     if unused := options.unsupported(task.prompts.task_options):
@@ -434,7 +434,7 @@ def first_request(evaluation: Evaluation, command: Sequence[str]) -> dict[str, A
         raise UsageError(
             printed.getvalue().strip().rpartition("\n")[2] or "lm_eval: its command cannot be read"
         ) from None
-    item, settings = evaluation.asked[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
+    item, settings = evaluation.shuffled_items[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
     if evaluation.options.structured:
         settings["response_format"] = _response_format(evaluation)
     if given.system_instruction:

@@ -38,12 +38,14 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
             "(lm-eval), --model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
         )
     chosen = tuple(name for name in ("judge", "reader") if getattr(options, name))
-    suggested = {name: shlex.quote(str(value)) for name, value in task.suggested.items() if not name.startswith(chosen)}
+    suggested = {
+        name: shlex.quote(str(value)) for name, value in task.suggested_models.items() if not name.startswith(chosen)
+    }
     if suggested:
         named = suggested.items()
         models = ", ".join(f"{name} {value}" for name, value in named)
         flags = " ".join(f"{Options.settings()[name].flag} {value}" for name, value in named)
-        metadata = shlex.quote(json.dumps({PREFIX + name: task.suggested[name] for name in suggested}))
+        metadata = shlex.quote(json.dumps({PREFIX + name: task.suggested_models[name] for name in suggested}))
         arguments = " ".join(f"-T {name}={value}" for name, value in named)
         warnings.append(
             f"task file {task.file.path} suggests {models}; pass {flags} to use it "
@@ -104,14 +106,16 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
     for warning in judge_warnings(evaluation.task, evaluation.options):
         logger.warning(warning)
     if not asks_models(evaluation):
-        return  # without the import, which takes as long as scoring some thousand replies
-    from halu_tasks.judging.judge_model import Judge, with_judge
+        return
+    from halu_tasks.judging.judge_model import Judge, with_judge  # takes as long as scoring some thousand replies
 
-    check = Judge.reach if asks else Judge.opened
-    if evaluation.reader:
-        with_judge(evaluation.options.reader_options, evaluation.reader, check, costs)
-    if judged and evaluation.options.judge:
-        with_judge(evaluation.options, judged, check, costs)
+    models = [(evaluation.options.reader_options, evaluation.reader)] if evaluation.reader else []
+    models += [(evaluation.options, judged)] if judged and evaluation.options.judge else []
+    for options, spec in models:
+        if asks:
+            with_judge(options, spec, Judge.reach, costs)
+        else:
+            Judge(None, spec, options, costs)  # raises errors of names and prices
 
 
 def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[ScoredReply]:
@@ -179,7 +183,7 @@ def _verdicts(
     from halu_tasks.judging.judge_model import with_judge
 
     with tqdm(total=len(texts), desc=doing) as bar:
-        return with_judge(options, spec, lambda judge: judge.of_replies(texts, bar.update), costs)
+        return with_judge(options, spec, lambda judge: judge.judge_replies(texts, bar.update), costs)
 
 
 def score_command(evaluation: Evaluation, predictions: Path) -> str:

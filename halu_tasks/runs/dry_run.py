@@ -223,7 +223,7 @@ class _Counter:
     def rows(self) -> list[Planned]:
         """Ask everything, and return what was counted."""
         ask = self._run_method if self._run.method else self._ask_plainly
-        ask(self._evaluation.asked[: self._run.limit])
+        ask(self._evaluation.shuffled_items[: self._run.limit])
         names, usual = (self._run.name, self._evaluation.task.name), self._usual
         return [
             Planned(*names, *asked, self._ways.get(asked, usual), *(self._epochs * number for number in counts))
@@ -232,7 +232,7 @@ class _Counter:
 
     def first(self) -> tuple[list[ChatMessage], dict[str, Any]]:
         """Return what the model is asked first: the messages, and the settings of the call that differ."""
-        item = self._evaluation.asked[0]
+        item = self._evaluation.shuffled_items[0]
         if self._run.method:
             self._run_method([item])
         prompt, config = self._first or (chat_messages(self._evaluation.messages(item)), {})

@@ -25,10 +25,10 @@ from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.confidence import has_confidence
 from halu_tasks.tasks.data_source import TaskData
 from halu_tasks.tasks.keys import Model, Naming, check_placeholders, validated
-from halu_tasks.tasks.own import OWN
 from halu_tasks.tasks.prompts import Prompts
 from halu_tasks.tasks.rows_to_items import ItemMaker
 from halu_tasks.tasks.scoring_spec import ScoringSpec
+from halu_tasks.tasks.task_defaults import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
 
 # keys of lm-eval that a task file may have and that do not change how the task is asked or scored
@@ -99,7 +99,7 @@ class Task:
         return str(self.file.values.get("reference_task"))
 
     @property
-    def suggested(self) -> dict[str, Any]:
+    def suggested_models(self) -> dict[str, Any]:
         """The options that say which models score replies, as the file suggests them in its `metadata`."""
         metadata = self.file.values.get("metadata")
         options = metadata if isinstance(metadata, dict) else {}
@@ -174,7 +174,7 @@ class Task:
         Raises:
             DataError: A row is invalid, or there are none.
         """
-        maker, data, judged = self.maker, self.data, self.shown_to_judge
+        maker, data, judged = self.maker, self.data, self.judge_fields
         items: Iterable[Item]
         if maker:
             names = set[str]().union(*map(placeholders, self.prompts.wording(options).prompt.values()))
@@ -208,7 +208,7 @@ class Task:
         Raises:
             UsageError: A key is missing, unknown or wrong; the message is one line with file, line and key.
         """
-        _ = self.version, self.data, self.prompts, self.scoring, self.maker, self.shown_to_judge
+        _ = self.version, self.data, self.prompts, self.scoring, self.maker, self.judge_fields
         self._check_tags_of_metrics()
         return self
 
@@ -225,12 +225,12 @@ class Task:
                 raise self.file.fault("metric_list", f"{reason}{hint}; there are {listed}")
 
     @cached_property
-    def changed(self) -> tuple[str, ...]:
+    def changed_keys(self) -> tuple[str, ...]:
         """The keys of the file that differ from the packaged task's, but for prompts, of which versions have a hash."""
         left_out = (*PROMPT_KEYS, *NAMING_KEYS)
-        return tuple(key for key in self.differing(self.packaged) if key not in left_out) if self.packaged else ()
+        return tuple(key for key in self.differing_keys(self.packaged) if key not in left_out) if self.packaged else ()
 
-    def differing(self, other: Task | None) -> list[str]:
+    def differing_keys(self, other: Task | None) -> list[str]:
         """Return the keys whose values differ from another task's; without one, all keys that the file sets."""
         values, other_values = self.file.values, other.file.values if other else {}
         return [key for key in task_keys() if comparable(values.get(key)) != comparable(other_values.get(key))]
@@ -259,7 +259,7 @@ class Task:
         return self.scoring.judge
 
     @cached_property
-    def shown_to_judge(self) -> tuple[str, ...]:
+    def judge_fields(self) -> tuple[str, ...]:
         """The fields that the prompt of a judge in the file shows; empty if the file has no such prompt.
 
         Raises:

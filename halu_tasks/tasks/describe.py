@@ -33,12 +33,12 @@ def summary(task: Task) -> Summary:
     source = task.data.source
     options = Options(data=None if isinstance(source, OwnSource) else "sample")
     has_rows = options.data is None or task.data.in_sample(options)
-    item = build(task, options).asked[0] if has_rows else None
+    item = build(task, options).shuffled_items[0] if has_rows else None
     return {
         "task": task.name,
         "version": task.version,
         "path": str(task.file.path),
-        "changed": list(task.changed),
+        "changed": list(task.changed_keys),
         **json.loads(json.dumps(task.values, default=str)),
         "source": {name: getattr(source, name) for name in _OF_SOURCE},
         "metrics": _metrics(task),

@@ -83,7 +83,7 @@ class Evaluation:
         """
         items = self.task.items(self.located, self.options)
         item = None
-        for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
+        for item in select_split(items, self.options) if "split" in self.task.prompts.task_options else items:
             if self.task.data.cases:
                 try:
                     self.task.scoring.answer.check(item)
@@ -112,9 +112,9 @@ class Evaluation:
         return list(self.stream())
 
     @property
-    def asked(self) -> list[Item]:
+    def shuffled_items(self) -> list[Item]:
         """All items, in the order in which they are asked: the first N, as by `--limit N`, are a random sample."""
-        return drawn(self.items)
+        return shuffled(self.items)
 
     @property
     def system_in_user(self) -> bool:
@@ -223,7 +223,7 @@ class Evaluation:
             as_published = len(self.prompts) == 1 and not options.cot
             as_published = as_published and published_source(self.task.base_task, self.prompt) is not None
             tags.append("prompts_paper" if as_published else f"prompts_{self.prompt_hash}")
-        tags += [f"own_{key}" for key in self.task.changed]
+        tags += [f"own_{key}" for key in self.task.changed_keys]
         return tuple(tags)
 
     @cached_property
@@ -345,7 +345,7 @@ One is there to tune the threshold on, the other to test.
 """
 
 
-def drawn(items: Sequence[Item]) -> list[Item]:
+def shuffled(items: Sequence[Item]) -> list[Item]:
     """Order items by hashes of their ids, so that the first N are a random sample, which only depends on the ids.
 
     Published data are sorted, so that their first rows have one source or one label. Items that come in pairs (whose
@@ -357,7 +357,7 @@ def drawn(items: Sequence[Item]) -> list[Item]:
     return [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
 
 
-def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
+def select_split(items: Iterable[Item], options: Options) -> Iterator[Item]:
     """Select the items of the option `split`, in their order.
 
     Samples depend only on the clusters of items and on the seed: clusters are not split, the samples are disjoint, and

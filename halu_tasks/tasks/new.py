@@ -80,8 +80,8 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
     if of_model and not guess and not judged and not gold["target"]:
         raise DataError(
             f"{file}: no field says what is right; {', '.join(map(repr, of_model[:4]))} holds the output of a model or "
-            "a metric, not gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
-            "be scored as replies to a task that has gold"
+            "a metric, not gold. Add a field with labels or spans, or use --judged; rows with an id and probability "
+            "can be scored as replies to a task that has gold"
         )
     lacking, also = sum(value in (None, "") for value in columns.get(str(gold.get("target")), ())), ""
     also += f"; {lacking} of {len(rows)} rows have no {gold['target']!r}, and have to be left out" if lacking else ""

@@ -15,9 +15,9 @@ from pydantic import TypeAdapter, ValidationError
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import PENALTY
 from halu_tasks.tasks.definition import NAMING_KEYS, Task
-from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.prompting import decoding_in_form
 from halu_tasks.tasks.prompts import Decoding
+from halu_tasks.tasks.task_defaults import with_defaults
 from halu_tasks.tasks.task_registry import get_task, registry
 from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile, find_object
 
@@ -45,7 +45,7 @@ class TaskRef:
         """Return the reference that restores `task`."""
         if task is registry()[0].get(task.name):
             return cls(task.name)
-        keys = [key for key in task.differing(task.packaged) if key not in NAMING_KEYS and key in task.file.values]
+        keys = [key for key in task.differing_keys(task.packaged) if key not in NAMING_KEYS and key in task.file.values]
         values = {key: task.file.values[key] for key in keys}
         return cls(task.name, task.base_task, json.loads(json.dumps(values, default=_name_of)))
 

@@ -103,7 +103,7 @@ class AnswerKeys(Keys):
             raise ValueError(f"only_with: {min(unknown)!r} is not a label")
         return self
 
-    def asked(self, prompts: Iterable[str]) -> AnswerKind:
+    def answer_kind(self, prompts: Iterable[str]) -> AnswerKind:
         """Return the kind of answer that the task asks for in its prompts."""
         if self.kind == "spans":
             return Spans(self.categories, self.degrees)
@@ -220,7 +220,7 @@ class ScoringSpec(Keys):
     @cached_property
     def answer(self) -> AnswerKind:
         """The kind of answer that is asked for."""
-        return self.answer_keys.asked([str(text) for text in (self.system, self.user) if text])
+        return self.answer_keys.answer_kind([str(text) for text in (self.system, self.user) if text])
 
     @cached_property
     def scorers(self) -> Mapping[str, TaskScorer]:

@@ -21,7 +21,7 @@ from halu_tasks.scorers.option_metrics import penalty_of, with_penalty
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks.definition import Task
 from halu_tasks.tasks.keys import GroupKeys, validated
-from halu_tasks.tasks.own import with_defaults
+from halu_tasks.tasks.task_defaults import with_defaults
 from halu_tasks.tasks.yaml_files import Entries, TaskFile, packaged_files, read_task_file
 
 logger = logging.getLogger(__name__)
@@ -401,7 +401,7 @@ def task_of(file: TaskFile) -> Task:
             raise file.fault("reference_task", f"{reason}; a new task names itself")
         return Task(with_defaults(file)).check()
     derived = Task(file, packaged)
-    is_own = derived.suggested or {*derived.differing(packaged)} - {"metadata"}
+    is_own = derived.suggested_models or {*derived.differing_keys(packaged)} - {"metadata"}
     return derived.check() if is_own else packaged.check()
 
 

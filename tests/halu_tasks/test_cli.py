@@ -205,7 +205,7 @@ def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
     assert all(len(row.pop("examples", [])) == TASKS[task].prompts.shots for row in printed)
     assert printed == [
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt}
-        for item in build(task, Options(data="sample", fewshot=TASKS[task].prompts.shots)).asked
+        for item in build(task, Options(data="sample", fewshot=TASKS[task].prompts.shots)).shuffled_items
     ]
 
 
@@ -222,7 +222,7 @@ def test_items_under_options(run: Run, tmp_path: Path) -> None:
     prompts.write_text(f"{COMPARATIVE}: {{user: 'mine {{answer_a}}'}}")
     assert "\nmine " in run("items", COMPARATIVE, "--data", "sample", "--prompts", prompts, "--limit", "1")
     shown = run("items", COMPARATIVE, "--data", "sample", "--cot", "--limit", "1")
-    first = build(COMPARATIVE, Options(data="sample", cot=True)).asked[0]
+    first = build(COMPARATIVE, Options(data="sample", cot=True)).shuffled_items[0]
     assert "step by step" in shown and [shown.count(f"--- id: {own}") for own in (first.id, "")] == [1, 1]
     assert first.target in shown and first.prompt in shown
 
