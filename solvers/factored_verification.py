@@ -1,9 +1,10 @@
 """Factored Verification (George and Stuhlmüller 2023, arXiv 2310.10627).
 
 The solver `factored_verification` (section 2.2) splits a text into claims and checks each one separately; the
-probability that the text is right is that of all its claims together. Two solvers revise the cited summaries of the
-task `fave` (section 4): `factored_revision` by critiques of its sentences, and `self_correction`, the paper's baseline,
-by feedback on all of it. Their draft is the reply to the task itself; it is recorded, so that the judge scores both.
+probability that the text is right is the product of its claims' probabilities. Two solvers revise the cited summaries
+of the task `fave` (section 4): `factored_revision` by critiques of its sentences, and `self_correction`, the paper's
+baseline, by feedback on all of it. Their draft is the reply to the task itself; it is recorded, so that the judge
+scores both.
 """
 
 import logging
@@ -58,7 +59,7 @@ class FactoredVerifier:
         temperature: The temperature of these replies.
         knowledge: A file or folder of passages, in which each claim is looked up instead of the text's source.
         top: The number of passages to look up.
-        prompts: A prompt file with texts that replace those of the package.
+        prompts: A prompt file with texts that replace the packaged ones.
         cache: Whether replies are cached.
 
     Raises:
@@ -115,7 +116,7 @@ class FactoredVerifier:
         return replace(record, probability=1 - all_supported)
 
     async def _how(self) -> How:
-        """Return `how`, in the place of `auto` what the verifier allows; the models of an eval share this object."""
+        """Return `how`, or for `auto` what the verifier supports. The models of an eval share this object."""
         if self.how != "auto":
             return self.how
         model = "" if model_calls.dry_run_model.get() else str(model_calls.model_in("verifier"))
@@ -125,7 +126,7 @@ class FactoredVerifier:
         return self._of_models[model]
 
     async def _check(self, claim: str, source: str, how: How) -> float | None:
-        """Estimate the probability that a claim is supported; None if no reply says yes or no."""
+        """Estimate the probability that a claim is supported; None if no reply is yes or no."""
         if self._library:
             passages = await self._library.search(claim)
             if not passages:
@@ -144,7 +145,6 @@ class FactoredVerifier:
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
-        """Generate a one-word reply with log-probabilities."""
         settings: dict[str, Any] = {"logprobs": True, "top_logprobs": model_calls.MOST_ALTERNATIVES}
         return await model_calls.ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
@@ -197,7 +197,7 @@ def factored_verification(
         knowledge: File or folder of passages. Each claim is checked against those that BM25 finds for it, instead of
             the item's source. Or `gold`, the item's evidence, even if the task does not show it.
         top: Number of passages to look up for each claim.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     passages = None if knowledge == GOLD else knowledge
@@ -229,7 +229,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     test.
 
     Args:
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     critique, entry = (
@@ -271,7 +271,7 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     The model role `writer` writes and revises, and `critic` gives feedback; both default to the model under test.
 
     Args:
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     feedback = model_calls.method_prompt("fave_feedback", "fave", prompts)

@@ -71,7 +71,7 @@ class RequestFailed(Exception):
 def method(create: Callable[P, Solver]) -> Callable[P, Solver]:
     """Make the factory of a method's solver check its arguments, and its solver handle requests that fail.
 
-    A method without the reply to one of its requests has no answer: the sample's output is that of the request.
+    If one of a method's requests has no reply, neither has the method, and the sample's output is the request's output.
     """
 
     @wraps(create)
@@ -115,7 +115,7 @@ def method_prompt(name: str, file_of_package: str, file: str | None = None) -> s
     Args:
         name: The name of the prompt.
         file_of_package: The name, without suffix, of the file in `solvers/prompts` that has the packaged prompt.
-        file: A user's prompt file, whose texts replace those of the package.
+        file: A user's prompt file, whose texts replace the packaged ones.
 
     Raises:
         UsageError: The user's file cannot be read, or names a prompt or a key that does not exist.
@@ -175,8 +175,8 @@ async def ask(
         tools: The tools that the model may call; the calls are not executed.
         tool_choice: Inspect's tool choice, such as `none` if the model may not call any more tools.
         dry_run_reply: The reply in a dry run if the number of further calls depends on it; None for the correct answer.
-        config: The configuration of generation; that of the role's model takes precedence. By default, the model under
-            test is called with the configuration of the run.
+        config: The configuration of generation, over which the configuration of the role's model takes precedence. By
+            default, the model under test is called with the configuration of the run.
 
     Raises:
         RequestFailed: The request was refused or filtered, or a server's message stands in the place of the reply.
@@ -242,7 +242,7 @@ def named_role(role: str | None) -> bool:
 async def draws(
     prompt: str | list[ChatMessage], role: str | None, number: int, *, cache: bool = True, **config: Any
 ) -> list[ModelOutput]:
-    """Generate `number` replies to one prompt concurrently; the other arguments are those of `ask`."""
+    """Generate `number` replies to one prompt concurrently; for the other arguments see `ask`."""
     return await gather(*(ask(prompt, role, cache=cache, draw=draw, **config) for draw in range(number)))
 
 
@@ -370,12 +370,12 @@ class SampleMetadata(BaseModel):
 
     @classmethod
     def of(cls, state: TaskState) -> SampleMetadata | None:
-        """Return the metadata of a sample of this package; None for a sample of another one."""
+        """Read the metadata of a sample of this package; None for a sample of another one."""
         return cls.in_metadata(state.metadata)
 
     @classmethod
     def in_metadata(cls, metadata: Mapping[str, Any]) -> SampleMetadata | None:
-        """Return what is in the metadata of a sample of this package; None for those of another one."""
+        """Read the metadata of a sample of this package; None for a sample of another one."""
         return cls.model_validate(metadata) if metadata.keys() >= _REQUIRED else None
 
     @classmethod

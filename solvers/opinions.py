@@ -101,7 +101,7 @@ def truth_triangulator(
         knowledge: File or folder of passages, which BM25 searches for each item; or `gold`, the item's own evidence.
         tool: Name of an Inspect tool that the seeker may call instead: `web_search`, `package/tool`, `file.py@tool`.
         top: Number of passages to look up.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     method = "truth_triangulator"
@@ -131,7 +131,7 @@ def truth_triangulator(
 
 
 def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]], Sequence[str] | None]:
-    """Return how a reply's label is read, and the two labels that a probability tells apart, if there are two.
+    """Return the reading of labels, and the two labels that a probability is about, if there are two.
 
     A text of a user's own hallucinates, Yes, or does not, No. `what` begins the error of a task without labels.
     """
@@ -149,5 +149,5 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
 
 
 def _answer(output: ModelOutput) -> str:
-    """Return a reply without its reasoning; empty if the reasoning never ends or nothing follows it."""
+    """Return a reply without its reasoning; empty if nothing follows the reasoning."""
     return ReplyText(output.completion).text.strip()

@@ -1,6 +1,6 @@
 """Prompts as solvers, for any sample: ReFACT's formats (Appendix C), worked examples, and reasoning before the answer.
 
-Each format builds the messages from a sample's metadata and calls the model. The texts are those of this package's task
+Each format builds the messages from a sample's metadata and calls the model. The texts come from this package's task
 files unless the arguments replace them. docs/solvers.md has an example of each.
 """
 
@@ -63,8 +63,9 @@ def independent(
     """Ask whether an answer is factual, True or False.
 
     Args:
-        system: System text, or a file with it. Default: that of `refact_judgment_independent`.
-        template: User text with `{question}` and `{answer}`, or a file with it. Default: that of the same task.
+        system: System text, or a file with it. Default: the system text of `refact_judgment_independent`.
+        template: User text with `{question}` and `{answer}`, or a file with it. Default: the user text of the same
+            task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -92,9 +93,9 @@ def comparative(
     """Ask which of two answers is factual, A or B.
 
     Args:
-        system: System text, or a file with it. Default: that of `refact_judgment_comparative`.
-        template: User text with `{question}`, `{answer_a}` and `{answer_b}`, or a file with it. Default: that of the
-            same task.
+        system: System text, or a file with it. Default: the system text of `refact_judgment_comparative`.
+        template: User text with `{question}`, `{answer_a}` and `{answer_b}`, or a file with it. Default: the user text
+            of the same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -126,9 +127,10 @@ def localization(
         returns: What the reply is asked for: `entities`, the wrong entities one per line, or `sentence`, the one
             sentence that is wrong. Default: what the sample's task asks for if it is a task of this package, otherwise
             `entities`.
-        system: System text, or a file with it. Default: that of `refact_localization_entity` or, for `sentence`,
-            of `refact_localization_negation`.
-        template: User text with `{question}` and `{answer}`, or a file with it. Default: that of the same task.
+        system: System text, or a file with it. Default: the system text of `refact_localization_entity` or, for
+            `sentence`, of `refact_localization_negation`.
+        template: User text with `{question}` and `{answer}`, or a file with it. Default: the user text of the same
+            task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -160,9 +162,9 @@ def correction(
 
     Args:
         mask: The mask in the answers of the samples. The model is shown `<mask>`.
-        system: System text, or a file with it. Default: that of `refact_correction`.
+        system: System text, or a file with it. Default: the system text of `refact_correction`.
         template: User text with `{question}`, `{answer}` and `{number_of_masks}`, which is counted, or a file with it.
-            Default: that of the same task.
+            Default: the user text of the same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -208,7 +210,7 @@ def few_shot(examples: Examples = None, *, template: str | None = None, generate
 @solver
 @checked
 def chain_of_thought(*, system: str | None = None, generate: bool = True) -> Solver:
-    """Ask for reasoning before the answer, in a system message after those of the sample.
+    """Ask for reasoning before the answer, in a system message after the sample's system messages.
 
     In a chain of solvers, it comes after the one that writes the question.
 
@@ -311,14 +313,14 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
 
 
 def _task_of_format(state: TaskState, name: str) -> Task | None:
-    """Return the task of a sample of this package whose prompt has a format; None for any other sample."""
+    """Return the task of a sample of this package if its prompt has this format; otherwise None."""
     metadata = SampleMetadata.of(state)
     task = metadata.benchmark_task if metadata else None
     return task if task and task.prompts.format == name else None
 
 
 def _sample(state: TaskState) -> tuple[str, Row]:
-    """Return a sample's name in errors, and its values."""
+    """Return the name of a sample for errors, and its values."""
     metadata = SampleMetadata.of(state)
     return f"sample {state.sample_id!r}", {
         "input": state.input_text,
@@ -330,7 +332,7 @@ def _sample(state: TaskState) -> tuple[str, Row]:
 def _fields(
     solver: str, keys: Mapping[str, str], mask: str | None, templates: Iterable[str], where: str, row: Row
 ) -> dict[str, str]:
-    """Read the fields that texts show from a row.
+    """Return the fields of a row that templates show.
 
     Args:
         solver: The name of the solver, for errors.
@@ -379,7 +381,7 @@ def _text(solver: str, name: str, value: str | None) -> str | None:
 
 
 def _rows(solver: str, examples: Examples) -> list[tuple[str, Row]]:
-    """Return the place of each worked example, for errors, and the example.
+    """Read worked examples, each with its place for errors.
 
     Raises:
         DataError: The file cannot be read, or a row is invalid; the message names the place.

@@ -47,9 +47,9 @@ def selfcheck_prompt(
 
     Args:
         samples: Number of passages.
-        temperature: Temperature of the passages; that of the checks is 0.
+        temperature: Temperature of the passages; the checks have 0.
         threshold: A text is called hallucinated if its score is above the threshold.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     prompt = model_calls.method_prompt("selfcheck_check", "selfcheck", prompts)
@@ -96,7 +96,7 @@ def selfcheck_ngram(
         statistic: `maximum`, the mean over the sentences of their most surprising n-gram, or `average`, the mean over
             all n-grams. The maximum with unigrams is the best in the paper (section 7.1, table 7).
         threshold: A text is called hallucinated if the probability is above the threshold.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
 

@@ -46,7 +46,7 @@ def simpleqa_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
 
 
 def _metadata(row: Row) -> dict[str, Any]:
-    """Read what SimpleQA says of a question, which is written as Python writes a dictionary."""
+    """Parse the metadata of a question of SimpleQA, which is written as a Python dictionary."""
     try:
         metadata = ast.literal_eval(row["metadata"])
     except (SyntaxError, ValueError, RecursionError):

@@ -42,7 +42,7 @@ def m3_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterato
 
 
 def _typed(rows: Iterable[Row], options: Options, language: str, columns: Mapping[str, str]) -> Iterator[Item]:
-    """Yield one item per row; `columns` are those of its fields, by whose first one it is clustered."""
+    """Yield one item per row. `columns` are the columns of its fields, of which the first one defines the cluster."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
     for id, row in with_ids(rows, *columns.values()):
         kind = type_of(row)

@@ -81,8 +81,8 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Item]:
 def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Item]:
     """Yield one item per row of an error type; the gold has the confabulated answer, the spans and their strings.
 
-    If the row of the other error type has the same id but for its ending, the gold also has that row's text, with which
-    the published evaluation scores a reply a second time.
+    If the row of the other error type has the same id except for its ending, the gold also has that row's text, with
+    which the published evaluation scores a reply a second time.
     """
     rows = list(rows)
     texts = {row["sample_id"]: row["confabulated_answer"] for row in rows}

@@ -46,7 +46,7 @@ def visible_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _temporary_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder of this writer's own beside a path; those that killed processes have left are removed."""
+    """Yield an empty folder next to a path, and remove the folders that killed processes have left there."""
     beginning = f".{path.name}.{os.uname().nodename}."
     for left in path.parent.glob(f"{escape(beginning)}*.part"):
         with suppress(OSError), lock(left, wait=0, needed=True):
@@ -283,7 +283,7 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
 
 
 def read_yaml(path: Path, *, as_written: bool = False) -> Any:
-    """Read a YAML file of settings, whose values are those of JSON; a date is the text that it is written as.
+    """Read a YAML file of settings with the values of JSON; dates stay text.
 
     Args:
         path: The file.

@@ -21,7 +21,7 @@ PART = "part"
 """The tag of an item that names its part of the data under the option `split`."""
 
 OF_ITEM = frozenset({"id", "system", "prompt", "target", "cluster", "tags"})
-"""What lm-eval's documents have of every item, beside tags and gold, which cannot have these names."""
+"""Keys of lm-eval's documents that every item has; tags and gold cannot have these names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

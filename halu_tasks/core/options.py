@@ -97,7 +97,7 @@ class Assumption(NamedTuple):
 
 
 def _share_range(text: str) -> tuple[float, float]:
-    """Return the ends of a range such as 0.8-0.9, or a share such as 0.667 or 2/3 twice."""
+    """Parse a range such as 0.8-0.9, or a single share such as 0.667 or 2/3, which is both ends."""
     low, _, high = text.partition("-")
     ends = float(Fraction(low)), float(Fraction(high or low))
     if not 0 <= ends[0] <= ends[1] <= 1:
@@ -161,7 +161,7 @@ class AskingOptions:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """How replies are scored, by which judge, and what is known of the errors of that."""
+    """How replies are scored, by which judge, and what is assumed about its errors."""
 
     scoring: Annotated[
         Literal["strict", "paper"],

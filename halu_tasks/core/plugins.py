@@ -30,7 +30,7 @@ def added(kind: Kind) -> Mapping[str, tuple[EntryPoint, ...]]:
 
 
 def added_parts(kind: Kind, packaged: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parts of a kind that installed packages add, by name; one that cannot be used is named in a warning.
+    """Return the parts of a kind that installed packages add, by name; warn of those that cannot be loaded.
 
     Args:
         kind: The kind.

@@ -1,6 +1,6 @@
 """How a model is asked: an item and a prompt make the messages that are sent.
 
-The prompts of tasks are in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt has
+Task files have the prompts of tasks, `solvers/prompts/` the prompts of methods, judges and builders. A prompt has
 `user` and, optionally, `system` and `cot`, the system text when a chain of thought is asked for. In prompt files
 `{name}` is a placeholder for a field of the item and any other brace is kept; task files use Jinja (`{{name}}`), as in
 lm-eval.
@@ -68,7 +68,7 @@ def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
 
     Args:
         file: The path of the file.
-        names: The names of tasks' prompts; those of methods are always allowed.
+        names: The names of tasks' prompts; prompts of methods are always allowed.
 
     Returns:
         The prompts by name.
@@ -155,7 +155,6 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
 
 @cache
 def _jinja() -> Any:
-    """Return the environment of all templates that are not the package's own."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 

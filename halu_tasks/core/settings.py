@@ -68,7 +68,7 @@ class Setting:
 
     @property
     def type(self) -> Any:
-        """The type of its values but for `None`."""
+        """The type of its values, without `None`."""
         return self._parts[0]
 
     @property
@@ -93,7 +93,7 @@ class Setting:
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """The values to choose from; empty if there are no others than those of the type."""
+        """The values of a `Literal`; empty for other types."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
     @property
@@ -136,7 +136,7 @@ class Setting:
         return self.check(text) if get_origin(self.type) is tuple else self._validated("validate_strings", text, False)
 
     def version_tag(self, value: Any) -> str:
-        """Return how a version shows a value: a switch by its name, a choice by itself, a number with its name."""
+        """Format a value for a version: a switch by its name, a choice as it is, a number after its name."""
         return self.name if value is True else str(value) if isinstance(value, str) else f"{self.name}{value:g}"
 
     def _validated(self, how: Literal["validate_python", "validate_strings"], value: Any, strict: bool) -> Any:
@@ -226,7 +226,7 @@ _PYDANTIC = re.compile("|".join(_WORDS))
 
 
 def first_fault(error: ValidationError, setting: Setting | None = None) -> tuple[str, str]:
-    """Return the key at which pydantic finds the first fault, empty for a value alone, and what is wrong in one line.
+    """Return the key of the first fault that pydantic reports, empty for a value alone, and what is wrong in one line.
 
     Args:
         error: The error.
@@ -257,7 +257,7 @@ def first_fault(error: ValidationError, setting: Setting | None = None) -> tuple
 
 
 def _expected(fault: Mapping[str, Any], setting: Setting | None = None) -> str:
-    """Return what pydantic expects, in the words of this package; of a setting, all its limits."""
+    """Describe in this package's words what pydantic expects; for a setting, with all its limits."""
     limits = fault.get("ctx", {})
     for name in _LIMITS.keys() & limits.keys():
         if math.isinf(limits[name]):

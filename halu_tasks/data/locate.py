@@ -92,7 +92,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> LocatedD
 def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) -> LocatedData:
     """Locate the files of a source that a pattern stands for, in the order of the source, as `locate` does one.
 
-    Of a user's folder, those that it has are read, and one of them may be named alone; so are those of the sample.
+    The files that a user's folder or the sample has are read, and one of them may be named alone.
 
     Raises:
         DataError: There is none, or one cannot be downloaded or has another checksum than the published one.
@@ -118,14 +118,14 @@ def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) ->
 
 
 def with_joined(located: LocatedData, other: LocatedData) -> LocatedData:
-    """Return located rows that those of another file complete."""
+    """Add the file whose rows complete located rows."""
     assert isinstance(other.content, Path)
     kind: DataKind = located.kind if located.kind == other.kind else "local"
     return replace(located, kind=kind, sha256=stable_hash(located.sha256, other.sha256), joined=other.content)
 
 
 def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> LocatedData:
-    """Locate the rows of a user's task: beside the task file, or what the option `data` names.
+    """Locate the rows of a user's task: next to the task file, or where the option `data` says.
 
     Args:
         source: The folder of the task file.
@@ -155,7 +155,7 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
 
 
 def _matching(folder: Path, name: str) -> list[Path]:
-    """Return the files that a name or pattern stands for, in the order of their names."""
+    """List the files that match a name or pattern, sorted by name."""
     if (folder / name).is_file():
         return [folder / name]
     try:
@@ -176,7 +176,7 @@ def _user_file(source: Source, name: str, path: Path, options: Options) -> Locat
 
 
 def _user_dataset(dataset: Dataset, options: Options) -> LocatedData:
-    """Locate a dataset, whose checksum is that of its files, or of the commit on the Hub, which determines them."""
+    """Locate a dataset. Its checksum is made of its files or, on the Hub, of the commit, which determines them."""
     parts = [dataset.config or "", dataset.split]
     if dataset.revision:
         sha256 = stable_hash(dataset.path, dataset.revision, dataset.files or "", *parts)
@@ -188,7 +188,7 @@ def _user_dataset(dataset: Dataset, options: Options) -> LocatedData:
 
 
 def _with_columns(sha256: str, options: Options) -> str:
-    """Return a checksum of data of which the user named columns."""
+    """Combine a checksum with the columns that the user named."""
     return stable_hash(sha256, *sorted(options.columns)) if options.columns else sha256
 
 

@@ -37,7 +37,7 @@ def read_rows(
     columns: Mapping[str, str] | None = None,
     refuse: Refuse | None = None,
 ) -> Iterator[T]:
-    """Yield what is made of each row; none is skipped silently.
+    """Make a value of each row; no row is skipped silently.
 
     Args:
         lines: The rows with their numbers.
@@ -91,8 +91,7 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
 def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     """Read (number, object) of each row of JSON Lines, or of a file that is one JSON array.
 
-    The number is that of the line, or of the row in the array, from 1. A byte-order mark, blank lines and Windows line
-    ends are ignored.
+    Numbers count lines, or rows of the array, from 1. A byte-order mark, blank lines and Windows line ends are ignored.
 
     Raises:
         DataError: The file is not UTF-8 or not JSON, or a row is not an object; the message names file and line.
@@ -216,7 +215,7 @@ def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
 def value_at(row: Row, path: str) -> Any:
     """Return the value of a field, or of one within other fields and lists, as `metadata.model` or `notes.0.label`.
 
-    A name after a list is that of a field of all its records, whose values are the list `notes.label`.
+    A name after a list is a field of all its records: `notes.label` is the list of their labels.
 
     Raises:
         ValueError: There is none.
@@ -378,7 +377,7 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(head: str) -> str:
-    """Return what separates the names of columns: a comma, or what spreadsheets write in its place."""
+    """Find the character that separates column names: a comma, semicolon or tab."""
     unquoted = "".join(head.split('"')[::2])
     return max(",;\t", key=unquoted.count)
 
@@ -414,7 +413,7 @@ def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _cell_text(value: Any) -> str:
-    """Return the text of a cell; whole numbers, which workbooks keep as floats, have no decimal point."""
+    """Convert a cell to text. Workbooks keep whole numbers as floats; these have no decimal point."""
     whole = isinstance(value, float) and value.is_integer()
     return "" if value is None else str(int(value) if whole else value)
 
@@ -458,7 +457,7 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
 
 
 def _text_columns(metadata: Any, most: int, file: Path) -> list[str]:
-    """Return the paths of the columns of text, also of text in lists.
+    """Return the paths of text columns, including text in lists.
 
     Raises:
         LimitError: A part of a column that is read at once is larger than `most`.
@@ -475,7 +474,7 @@ def _text_columns(metadata: Any, most: int, file: Path) -> list[str]:
 
 
 def _size(column: Any) -> int:
-    """Return the bytes of a column whose equal texts are stored once, as if they were not."""
+    """Return the bytes of a column, counting a text that is stored once in every row that has it."""
     import pyarrow as pa
     from pyarrow import compute
 

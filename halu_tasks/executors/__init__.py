@@ -1,4 +1,4 @@
-"""Executors by their names: those of this package, and those that others add."""
+"""Executors by name, of this package and of other packages."""
 
 from pathlib import Path
 

@@ -248,7 +248,7 @@ def _interrupt(running: Processes) -> None:
 
 
 def _kill_group(process: SpawnProcess) -> None:
-    """Kill a task with all that it has started."""
+    """Kill a task and the processes that it has started."""
     if process.pid:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -64,7 +64,6 @@ def run_on_ray(job: Job, report: Progress, *, tasks: int, options: Mapping[str, 
 
 
 def _remote(options: Mapping[str, Any]) -> Any:
-    """Return the function that starts a task."""
     import ray
 
     of_task = {key: value for key, value in options.items() if key not in _CONNECTION}
@@ -91,7 +90,7 @@ def _connect(options: Mapping[str, Any]) -> None:
 
 
 def _attempt(job: Job, rank: int, tasks: int, folder: Path) -> Failure | None:
-    """Run a task in the folder in which the command was given, as a job's relative paths start there."""
+    """Run a task in the folder of the command, where a job's relative paths start."""
     os.chdir(folder)
     return attempt(job, rank, tasks)
 

@@ -85,7 +85,7 @@ class SlurmExecutor:
             ) from None
 
     def _earlier(self, folder: Path, report: Progress) -> list[str]:
-        """Return the arrays that an earlier command has submitted and that have not ended.
+        """Return the unfinished arrays of an earlier command.
 
         Raises:
             DataError: They divide the job into another number of tasks.
@@ -103,7 +103,6 @@ class SlurmExecutor:
         return arrays
 
     def _submit(self, job: Job, ranks: Sequence[int], folder: Path, arrays: list[str], report: Progress) -> None:
-        """Submit tasks as another array."""
         if not ranks:
             return
         content = _as_json(job, self.tasks)
@@ -196,7 +195,6 @@ def _queued(arrays: Sequence[str], report: Progress) -> set[int]:
 
 
 def _ended(folder: Path, rank: int) -> Path:
-    """Return the file that says how a task has ended."""
     return folder / f"task-{rank}.json"
 
 

@@ -161,7 +161,7 @@ def _reply(content: bytes) -> ChatReply:
 
 
 def _text(part: Any) -> str:
-    """Return the text of a part of a message; parts of other types, such as what a model thinks, have none."""
+    """Return the text of a part of a message; other parts, such as reasoning, have none."""
     text = part.get("text") if isinstance(part, dict) and part.get("type") in ("text", "output_text") else part
     return text if isinstance(text, str) else ""
 
@@ -190,7 +190,7 @@ def _has_proxy(api: Any) -> bool:
 
 
 def _settings_of(api: Any) -> Settings | None:
-    """Return how Inspect writes the settings of a call; None if a provider is not plain chat completions."""
+    """Return Inspect's function for the settings of a call; None unless the provider has plain chat completions."""
     try:
         from inspect_ai.model._providers.openai import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
             OpenAIAPI,

@@ -285,7 +285,7 @@ class Judge:
     async def _answer(
         self, text: str, config: GenerateConfig, most: int, *, waits: bool = True
     ) -> ModelOutput | ChatReply:
-        """Call the judge until it answers, or has failed more than `most` times.
+        """Call the judge until it answers, or after more than `most` retries raise its error.
 
         Args:
             text: The prompt.
@@ -417,7 +417,7 @@ def _open_model(name: str, address: str | None) -> Model:
 
 
 def _without_retries(api: ModelAPI) -> ModelAPI:
-    """Return an API whose client makes one request a call: those of OpenAI, Anthropic and others make up to three."""
+    """Return an API whose client makes one request per call; clients such as OpenAI's make up to three."""
     client: Any = getattr(api, "client", None)
     if hasattr(client, "max_retries") and hasattr(client, "with_options"):
         api = copy(api)
@@ -426,7 +426,7 @@ def _without_retries(api: ModelAPI) -> ModelAPI:
 
 
 def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> Judge:
-    """Return the judge of a run, which has an event loop of its own and so its own connections and failures.
+    """Return the judge of a run. Each event loop has its own judges, with their connections and failures.
 
     Args:
         model: As in `Judge`.
@@ -443,7 +443,7 @@ def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> 
 def with_judge(
     options: Options, judging: JudgeSpec, act: Callable[[Judge], Coroutine[Any, Any, T]], costs: Path | None = None
 ) -> T:
-    """Call `act` with a judge from outside an event loop, or inside another one's.
+    """Call `act` with a judge, outside of an event loop or inside another one.
 
     Args:
         options: Name the judge and its settings.

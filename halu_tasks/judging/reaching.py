@@ -155,19 +155,19 @@ def active_models() -> list[Model]:
 
 
 def has_server(model: Model) -> bool:
-    """Return whether a model has a server that is already running."""
+    """Whether a model has a server that is already running."""
     name, address = _identity(model)
     provider = name.partition("/")[0]
     return bool(address) if provider in _STARTS_SERVER else provider not in _IN_PROCESS
 
 
 def _identity(model: Model) -> tuple[str, str]:
-    """Return a model's name and the address that it is served at; empty if unknown."""
+    """Return a model's name and the address of its server; empty if unknown."""
     return str(model), str(getattr(model.api, "base_url", None) or "")
 
 
 async def _reach(model: Model, requests: Sequence[FirstRequest | None], timeout: int | None) -> None:
-    """Ask a model the requests, a short question for None; one whose server is overloaded counts as reached."""
+    """Send requests to a model, a short question for None. A model whose server is overloaded counts as reached."""
     _probing.set(True)
     patience = max(PATIENCE, timeout or model.config.timeout or 0)
     config = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
@@ -192,7 +192,7 @@ async def _ask_shortly(model: Model, config: GenerateConfig) -> None:
 
 
 async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig) -> None:
-    """Ask what a task asks first.
+    """Send the first request of a task.
 
     If it is rejected, a short question with the same system text and settings tells whether its content is the reason,
     which concerns one item; and one without the system text, whether that role is.
@@ -233,7 +233,7 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
 
 
 async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateConfig) -> Exception | None:
-    """Ask a model; return the error by which its server rejects the request, None if it does not."""
+    """Send a request; return the error by which the server rejects it, None if it does not."""
     try:
         await model.generate(list(messages), config=config)
     except Exception as error:
@@ -247,7 +247,7 @@ async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateCo
 
 
 def last_error(error: BaseException) -> BaseException:
-    """Return the error of the last attempt of a call that was retried, which says more than that it was retried."""
+    """Return the error of the last attempt of a retried call, which says more than the error of the retries."""
     return (error.last_attempt.exception() or error) if isinstance(error, RetryError) else error
 
 
@@ -276,7 +276,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether the error of a call is that the server refuses the request and would refuse it again."""
+    """Whether a call failed because the server refuses the request and would refuse it again."""
     return is_refused(status_of(error), describe_error(error))
 
 
@@ -293,7 +293,7 @@ def refusal(error: BaseException, model: str) -> ModelOutput | None:
 
 
 def failure_of(output: ModelOutput) -> str:
-    """Return why an output is not a reply of the model; empty if it is one.
+    """Return why an output is not a reply of the model; empty if it is.
 
     Inspect's providers return the server's message about a request that was filtered or too long as if it were the
     reply. A reply that was cut off because the context was full has used tokens, unlike such a message.
@@ -309,7 +309,7 @@ def failure_of(output: ModelOutput) -> str:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return whether a call of one attempt failed in a way that may pass, so that it is worth another one.
+    """Whether a call failed in a way that may pass, so that it is worth a retry.
 
     Inspect says so by the error that ends its retries. A quota that is used up does not fill again.
     """
@@ -357,7 +357,7 @@ def _retry_after(error: BaseException) -> float:
 def model_error(
     model: str, address: str, error: BaseException, patience: int = PATIENCE, key: object = None
 ) -> ModelError:
-    """Return the error that says why a model does not answer, and what to do.
+    """Make the error that says why a model does not answer, and what to do.
 
     Args:
         model: The model's name.
@@ -384,7 +384,7 @@ def model_error(
 
 
 def _correction(model: str, address: str, error: BaseException) -> str:
-    """Return what to do about a 404: the server has no such model, or no such path."""
+    """Return advice about a 404: the server has no such model, or no such path."""
     name, server, where = model.partition("/")[2], urlsplit(address.removesuffix("/chat/completions")), "the address"
     if server.netloc and not server.path.strip("/"):
         where += f", which usually ends with /v1: {server.scheme}://{server.netloc}/v1"

@@ -37,7 +37,7 @@ def check_reference_labels(evaluation: Evaluation) -> None:
 
 
 def label_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
-    """Warn of labels that fit no reply of a run, and of those that do not do for its figures."""
+    """Warn of labels that fit no reply of a run, and of labels that are too few for its figures."""
     number = next((score.facts[GIVEN] for score in scores if GIVEN in score.facts), None)
     if number is None:
         return []
@@ -81,7 +81,7 @@ def unfit_labels(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
 
 
 def uncorrected_note(task: Task, scores: Sequence[ScoredReply]) -> str | None:
-    """Return a note that a judged rate is not the truth, unless the scores say something of the judge's errors."""
+    """Return a note that a judged rate is not the truth, unless its error is corrected or assumed."""
     if not _is_judged(task, scores):
         return None
     if any(name in score.facts for score in scores for name in (LABELS, "assumed_sensitivity_low")):

@@ -26,8 +26,8 @@ from halu_tasks.text.marks import marks_of
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
 DETECTED = ("spans", "soft_labels", "hard_labels")
-"""The fields with the spans of a detector, as lists of records or of pairs; the last two are those of Mu-SHROOM."""
-# further columns, with what the cells of a table are converted by
+"""The fields with the spans of a detector, as lists of records or of pairs; the last two are fields of Mu-SHROOM."""
+# further columns, and the function that converts the cells of a table
 _OPTIONAL: dict[str, Callable[[str], Any]] = {"target": str, "probability": float, "epoch": int, "claim": str}
 _OPTIONAL |= dict.fromkeys(DETECTED, json.loads)
 _LAST_EPOCH = 1_000_000
@@ -44,7 +44,7 @@ SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.
 
 
 def shards_at(paths: Sequence[str], task: str) -> list[tuple[str, str]]:
-    """Return the files at paths, in order, each with what changes when it does; those of a folder sorted by name.
+    """List the files at paths, each with its size and time of change; the files of a folder are sorted by name.
 
     Of a folder in which lm-eval logged samples of the task, only these are read. Subfolders are read, too. Files and
     folders of a folder whose names begin with a dot or an underscore are left out, as Spark and Hive do.
@@ -60,12 +60,11 @@ def shards_at(paths: Sequence[str], task: str) -> list[tuple[str, str]]:
 
 
 def _logs_of(task: str) -> str:
-    """Return the pattern of the names of lm-eval's logs of samples of a task."""
     return f"samples_{task}_[0-9][0-9][0-9][0-9]-*.jsonl"
 
 
 def _readable(folder: Path, task: str) -> list[Path]:
-    """Return lm-eval's logs in a folder, or else its files that are not hidden, of which each must be readable."""
+    """List lm-eval's logs in a folder, or else its visible files, all of which must be readable."""
     if logs := sorted(folder.rglob(_logs_of(task))):
         return logs
     names = (path.relative_to(folder).as_posix() for path in visible_files(folder))
@@ -80,7 +79,7 @@ def _readable(folder: Path, task: str) -> list[Path]:
 
 
 def named_as(task: str, paths: Sequence[str]) -> list[str]:
-    """Return the files and folders with the name of a task, of those in folders at paths, or of the paths themselves.
+    """List the files and folders named after a task, in folders at paths or among the paths themselves.
 
     So have lm-eval's logs of the samples of a task.
 
@@ -146,13 +145,13 @@ def prediction_rows(
 
 
 def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, str] | None) -> tuple[str, int, Reply]:
-    """Return the id, the epoch and the reply of a row.
+    """Read the id, the epoch and the reply of a row.
 
     Raises:
         ValueError: A field is missing or has a wrong value; the message says which.
     """
     id, output, target = row.get(id_field), row.get(output_field), row.get("target")
-    id = str(id) if _is_number(id, int) else id  # as in rows of one's own
+    id = str(id) if _is_number(id, int) else id  # as in rows of users' tasks
     probability, epoch = row.get("probability"), row.get("epoch")
     if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
         raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
@@ -178,7 +177,7 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
 
 
 def _detected(row: Row, output_field: str) -> tuple[str, str] | None:
-    """Return the field with the spans of a detector, and a reply that gives them; None if there are none.
+    """Return the field with the spans of a detector, and a reply with these spans; None if there are none.
 
     Raises:
         ValueError: They are malformed, or are stated twice.
@@ -193,7 +192,7 @@ def _detected(row: Row, output_field: str) -> tuple[str, str] | None:
 
 
 def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) -> Row:
-    """Return a row of lm-eval's log of samples as one of predictions.
+    """Convert a row of lm-eval's log of samples to a row of predictions.
 
     Args:
         row: The row.
@@ -218,7 +217,7 @@ def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) 
 
 
 def _scored_target(logged: Any) -> str | None:
-    """Return the target of a score that lm-eval logged; None if it logged something else, as without scores."""
+    """Return the target of a score that lm-eval logged; None if it logged something else."""
     with suppress(ValueError, TypeError, KeyError, RecursionError):
         return str(json.loads(logged)["target"])
     return None
@@ -304,10 +303,10 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
 
 
 def _own_targets(evaluation: Evaluation | None) -> tuple[str, ...]:
-    """Return the targets that predictions may state, because questions have an order that their ids do not give."""
+    """Return the targets that predictions may state: questions have an order of answers that their ids do not give."""
     return evaluation.task.scoring.own_targets if evaluation and not evaluation.options.both_orders else ()
 
 
 def with_target(item: Item, target: str | None) -> Item:
-    """Return the item with another target, for a reply to another order of its answers."""
+    """Give an item the target of a reply to another order of its answers."""
     return item if target in (None, item.target) else replace(item, target=target)

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def judge_warnings(task: Task, options: Options) -> list[str]:
-    """Return the warnings of a judged task without a judge, and of models that the task's file suggests in vain."""
+    """Warn of a judged task without a judge, and of suggested models that are not used."""
     warnings = []
     if task.judge_spec and not options.judge and not options.verdicts:
         warnings.append(
@@ -55,7 +55,7 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
 
 
 def asks_models(evaluation: Evaluation) -> bool:
-    """Return whether models are asked to score replies: a judge, or one that reads them."""
+    """Whether models are asked to score replies: a judge or a reader."""
     return bool(evaluation.reader or (evaluation.task.judge_spec and evaluation.options.judge))
 
 
@@ -197,7 +197,7 @@ def items_command(evaluation: Evaluation) -> str:
 
 
 def _command(evaluation: Evaluation, command: str, *arguments: str, options: Sequence[str] = ()) -> str:
-    """Write a command for the task with its options on data, and others if they differ from their defaults."""
+    """Write a command with the task's name, its options on data, and the other options that are set."""
     names = (*DATA_OPTIONS, *options, *evaluation.task.prompts.task_options)
     words: list[str] = []
     for option, value in evaluation.options.changed().items():

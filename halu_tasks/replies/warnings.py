@@ -80,7 +80,7 @@ def reply_warnings(
     Args:
         outcomes: The number of replies by `ScoredReply.reply_outcome`; items without any reply are not counted.
         how: How the replies were asked for; None if no harness made them, whose flags are then not advised.
-        task: The task; of one's own, the prompt may be at fault.
+        task: The task. If it is the user's, its prompt may be at fault.
         missing: The number of items without any reply, which are part of the whole in the shares that are shown.
         stops: Why the replies ended, as far as it is known.
         unplaced: The number of replies with a string that occurs nowhere in the text (`unplaced_replies`).
@@ -246,7 +246,7 @@ def run_warnings(
 
 
 def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], after: Sequence[ScoredReply]) -> list[str]:
-    """Warn of revisions that leave the judge less to check, so that fewer faults do not mean fewer hallucinations.
+    """Warn of revisions that give the judge less to check, so that fewer faults do not mean fewer hallucinations.
 
     Args:
         task: The task.

@@ -85,7 +85,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     Args:
         task: The task.
         file: Its file.
-        data: The data; by default, the rows beside the task file, or the packaged sample if the source has one.
+        data: The data; by default, the rows next to the task file, or the packaged sample if the source has one.
 
     Yields:
         The faults, each with the file, the key and the item; of an item, the first.
@@ -137,7 +137,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
 
 
 def _first_of(refused: Sequence[DataError]) -> Iterator[str]:
-    """Yield the first error of rows, if it names a value that is not listed, with the other such values."""
+    """Yield the first error of rows; if it names a value that is not listed, with all such values."""
     reasons = [(str(error), _LACKED.search(str(error))) for error in refused]
     for first, named in reasons[:1]:
         values = dict.fromkeys(other[2] for _, other in reasons if named and other and other[1] == named[1])
@@ -145,7 +145,7 @@ def _first_of(refused: Sequence[DataError]) -> Iterator[str]:
 
 
 def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> ScoredReply:
-    """Check an item; return the score of the reply to it that should earn the full score."""
+    """Check an item, and score the reply that should earn the full score."""
     of = f"item {item.id!r} of {of}"
     if missing := [name for name in task.prompts.fields if name not in item.fields]:
         raise file.fault("fields", f"{of} lacks the field {missing[0]!r}; it has {', '.join(item.fields)}")
@@ -190,7 +190,7 @@ def _check_quoted(item: Item) -> None:
 
 
 def _metric_faults(task: Task, scores: Sequence[ScoredReply], of: str) -> Iterator[str]:
-    """Say what metrics lack over the full-score replies to all items; those of a judge are undefined without it."""
+    """Name metrics without the full value for the full-score replies to all items, unless a judge is needed."""
     metrics = {metric.name: metric for metric in task.scorers["strict"].metrics if not metric.requires_option}
     values = {} if task.judge_spec else estimates(metrics.values(), scores)
     listed = [entry.name for entry in task.scoring.metric_list if entry.name in metrics if values]
@@ -214,7 +214,7 @@ def _is_full(metric: Metric, value: float) -> bool:
 
 @contextmanager
 def _naming(file: TaskFile, key: str, about: str = "") -> Iterator[None]:
-    """Name the file, a key and what it is about in an error."""
+    """Add the file, a key and `about` to errors."""
     try:
         yield
     except ValueError as error:

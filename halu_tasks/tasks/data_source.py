@@ -66,7 +66,7 @@ def _source(value: Any) -> Any:
 
 
 def _own_fields(value: Any) -> Any:
-    """Return prompt fields with the fields of rows that they are, which have the same names in a list."""
+    """Convert a list of fields to a mapping of each field to the column of the same name."""
     names = isinstance(value, list) and all(isinstance(name, str) for name in value)
     return {name: name for name in value} if names else value
 
@@ -76,10 +76,10 @@ class TaskData(Keys):
 
     Attributes:
         source: Where the data come from.
-        file_names: The file of the source or a pattern of several, or files and patterns beside a task file; options
+        file_names: The file of the source or a pattern of several, or files and patterns next to a task file; options
             may be part of a name.
         training: The file of its training part.
-        examples: The file beside a task file whose rows make worked examples.
+        examples: The file next to a task file whose rows make worked examples.
         row: What a valid row is, and what of it is id, cluster and tags.
         fields: The field of a row that each prompt field is, if there is no function `cases`.
         gold: The fields of a row that say what is right, if there is no function `cases`.
@@ -158,8 +158,8 @@ class TaskData(Keys):
             return located
         named = options.data if isinstance(self.source, OwnSource) else named_data(options)
         alone = named and Path(named).expanduser().is_file()
-        beside = replace(options, data=str(located.content.parent)) if alone else options
-        return with_joined(located, self._located([self.row.join["file"]], beside))
+        in_its_folder = replace(options, data=str(located.content.parent)) if alone else options
+        return with_joined(located, self._located([self.row.join["file"]], in_its_folder))
 
     def _located(self, names: list[str], options: Options) -> LocatedData:
         if isinstance(self.source, OwnSource):
@@ -218,7 +218,7 @@ class TaskData(Keys):
         )
 
     def _joined_rows(self, path: Path) -> dict[str, Row]:
-        """Return the rows of the file that completes others, by what they share.
+        """Read the joined file, whose rows complete others, by their shared value.
 
         Raises:
             DataError: A row lacks it, or two have the same.
@@ -266,7 +266,7 @@ class TaskData(Keys):
         return read_rows(lines, content, types, make, named, refuse)
 
     def _format(self, file: Path, *, declared: bool) -> str:
-        """Return the format of a file; of a published one, the task file declares the columns of a table."""
+        """Return the format of a file. The task file declares the columns of published tables."""
         by_name = ("csv" if self.row.columns else "jsonl") if declared else FORMATS.get(file.suffix.lower())
         format = self.row.format or ("json" if self.row.records else by_name)
         if format is None:
@@ -274,17 +274,17 @@ class TaskData(Keys):
         return format
 
     def fewshot_path(self, options: Options) -> Path:
-        """Return the path of these rows: the file for these options, or else for the default options."""
+        """Return the file with the package's examples for these options, or else for the default options."""
         folder = SAMPLE / "fewshot" / self.source.name
         path = folder / (self.training or self.file(options))
         return path if path.is_file() else folder / (self.training or self.file(Options()))
 
     def training_data(self, options: Options) -> LocatedData | None:
-        """Return the training part, which is pinned, in the user's folder or beside the task file; None without one."""
+        """Locate the training part: pinned, in the user's folder or next to the task file; None without one."""
         if isinstance(self.source, OwnSource):
             return locate_own(self.source, [self.examples]) if self.examples else None
         return find_beside(self.source, self.training, options) if self.training else None
 
     def lacks_training(self, options: Options) -> bool:
-        """Whether the benchmark has a training part that the user's data lack."""
+        """Whether the benchmark has a training part that is missing in the user's data."""
         return self.training is not None and named_data(options) != "sample" and not self.training_data(options)

@@ -100,7 +100,7 @@ class Task:
 
     @property
     def suggested_models(self) -> dict[str, Any]:
-        """The options that say which models score replies, as the file suggests them in its `metadata`."""
+        """The models for scoring that the file suggests in its `metadata`, as options by name."""
         metadata = self.file.values.get("metadata")
         options = metadata if isinstance(metadata, dict) else {}
         return {name: options[PREFIX + name] for name in ASKED_OPTIONS if PREFIX + name in options}
@@ -147,7 +147,7 @@ class Task:
 
     @cached_property
     def maker(self) -> ItemMaker | None:
-        """What makes items of rows without code; None if the file names a function for this.
+        """Makes items of rows without code; None if the file names a function for this.
 
         Raises:
             UsageError: The key `gold` lacks what the answer needs.
@@ -213,7 +213,7 @@ class Task:
         return self
 
     def _check_tags_of_metrics(self) -> None:
-        """Check that metrics of one's own read tags that items have, if no function makes these."""
+        """Check that the user's metrics read tags that items have, unless a function makes the items."""
         if self.maker is None:
             return
         tags = {*self.maker.tag_paths, *([CLASS] if self.data.gold.classes else []), WORDING, PART}
@@ -226,12 +226,12 @@ class Task:
 
     @cached_property
     def changed_keys(self) -> tuple[str, ...]:
-        """The keys of the file that differ from the packaged task's, but for prompts, of which versions have a hash."""
+        """The keys, except for prompts and names, whose values differ from the packaged task's."""
         left_out = (*PROMPT_KEYS, *NAMING_KEYS)
         return tuple(key for key in self.differing_keys(self.packaged) if key not in left_out) if self.packaged else ()
 
     def differing_keys(self, other: Task | None) -> list[str]:
-        """Return the keys whose values differ from another task's; without one, all keys that the file sets."""
+        """Return the keys whose values differ from another task's, or without one, all keys that the file sets."""
         values, other_values = self.file.values, other.file.values if other else {}
         return [key for key in task_keys() if comparable(values.get(key)) != comparable(other_values.get(key))]
 
@@ -260,7 +260,7 @@ class Task:
 
     @cached_property
     def judge_fields(self) -> tuple[str, ...]:
-        """The fields that the prompt of a judge in the file shows; empty if the file has no such prompt.
+        """The fields that the file's prompt for a judge shows; empty without such a prompt.
 
         Raises:
             UsageError: A placeholder of the prompt is no field.
@@ -283,7 +283,7 @@ class Task:
         """Restore the gold of an item from JSON values, as logs have it.
 
         Raises:
-            ValueError: It is not that of an item of this task.
+            ValueError: It is not the gold of an item of this task.
         """
         return (self.scorers["strict"].gold or self.scoring.answer.gold).from_json(record)
 
@@ -297,7 +297,7 @@ class Task:
         return self.scorers[mode].metrics[0]
 
     def metrics_of(self, mode: str, scores: Sequence[ScoredReply]) -> tuple[Metric, ...]:
-        """Return all metrics of the scores of a run in a mode, with those of several wordings if it has any.
+        """Return all metrics of a run's scores, including metrics of several wordings if the run has any.
 
         Args:
             mode: The mode, `strict` or `paper`.

@@ -89,7 +89,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     for task in tasks:
         task_options, data = options.restricted_to(task.prompts.task_options), task.data
         evaluation = build(task, task_options)
-        # the published number is that of the default options
+        # the published number is for the default options
         published = None if task_options.changed().keys() & set(task.prompts.task_options) else data.size
         yield {**_counts(task, evaluation.located, evaluation.stream()), "published": published}
         # tasks of a benchmark share the training part; nothing is downloaded

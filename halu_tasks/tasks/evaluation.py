@@ -56,7 +56,7 @@ class Evaluation:
     located: LocatedData
 
     def stream(self) -> Iterator[Item]:
-        """Make the items one after the other, without holding them or their rows in memory.
+        """Yield the items one after the other, without holding them or their rows in memory.
 
         Raises:
             DataError: A row is malformed, an id occurs twice, or there is no row for this task.
@@ -74,7 +74,7 @@ class Evaluation:
         return render(item, prompt, cot=self.options.cot)
 
     def unrendered(self) -> Iterator[Item]:
-        """Make the items one after the other, without their prompts and without checking that their ids are unique.
+        """Yield the items without their prompts, and without checking that their ids are unique.
 
         With several prompts, there is one for each wording, whose id begins with the wording's name and a slash.
 
@@ -113,12 +113,12 @@ class Evaluation:
 
     @property
     def shuffled_items(self) -> list[Item]:
-        """All items, in the order in which they are asked: the first N, as by `--limit N`, are a random sample."""
+        """All items in the order in which they are asked, so that the first N of them are a random sample."""
         return shuffled(self.items)
 
     @property
     def system_in_user(self) -> bool:
-        """Whether there is a system text that goes before the first user turn, in that turn."""
+        """Whether a system text is part of the first user turn."""
         key = "cot" if self.options.cot else "system"
         return self.options.system_in_user and any(prompt.get(key) for prompt in self.prompts.values())
 
@@ -148,7 +148,7 @@ class Evaluation:
 
     @property
     def prompt_hash(self) -> str:
-        """A short hash of the prompt; those of several prompts, joined by underscores."""
+        """A short hash of the prompt, or the hashes of several prompts joined by underscores."""
         return "_".join(map(prompt_hash, self.prompts.values()))
 
     @property
@@ -168,14 +168,14 @@ class Evaluation:
 
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
-        """All metrics of the task in the mode of these options, with those of several wordings."""
+        """All metrics of the task under these options, including metrics of several wordings."""
         metrics = with_wordings(with_penalty(self.scorer.metrics, self.options.penalty), self.wordings)
         metrics = with_confidence(metrics, self.scorer.facts)
         return with_reader(metrics) if self.reader else metrics
 
     @property
     def reader(self) -> JudgeSpec | None:
-        """What the model is asked that reads replies; None without the option, or if there is no label to read."""
+        """The questions to a model that reads replies; None without the option, or if there is no label to read."""
         if not self.options.reader or self.asks_for_probability:
             return None
         return self.task.scoring.reading_spec(self.options.scoring, self.task.about)
@@ -193,7 +193,7 @@ class Evaluation:
         )
 
     def _is_given(self, option: str) -> bool:
-        """Return whether what an option asks for is known; a confidence also follows from a probability."""
+        """Whether replies have what an option asks for; a confidence also follows from a probability."""
         return bool(getattr(self.options, option)) or (option == "confidence" and self.asks_for_probability)
 
     @property
@@ -228,7 +228,7 @@ class Evaluation:
 
     @cached_property
     def labels(self) -> ReferenceLabels | None:
-        """Better labels of the replies to a judged task, if there are any.
+        """Better labels of the replies to a judged task, or None.
 
         Raises:
             DataError: The file cannot be read, or does not fit the task.
@@ -239,7 +239,7 @@ class Evaluation:
 
     @cached_property
     def recorded(self) -> RecordedVerdicts | None:
-        """Recorded verdicts on the replies to a judged task, if there are any.
+        """Recorded verdicts on the replies to a judged task, or None.
 
         Raises:
             DataError: The file cannot be read, or does not fit the task.
@@ -251,7 +251,7 @@ class Evaluation:
 
     @cached_property
     def judge_knowledge(self) -> str | None:
-        """A short hash of the passages in which the judge looks claims up, if there are any.
+        """A short hash of the passages in which the judge looks claims up, or None.
 
         Raises:
             DataError: They cannot be read.
@@ -346,7 +346,7 @@ One is there to tune the threshold on, the other to test.
 
 
 def shuffled(items: Sequence[Item]) -> list[Item]:
-    """Order items by hashes of their ids, so that the first N are a random sample, which only depends on the ids.
+    """Order items by hashes of their ids, so that the first N are a random sample that depends only on the ids.
 
     Published data are sorted, so that their first rows have one source or one label. Items that come in pairs (whose
     ids have one of two endings after a slash) stay together, and so do the wordings of one item.
@@ -358,7 +358,7 @@ def shuffled(items: Sequence[Item]) -> list[Item]:
 
 
 def select_split(items: Iterable[Item], options: Options) -> Iterator[Item]:
-    """Select the items of the option `split`, in their order.
+    """Select the items of the option `split`, in order.
 
     Samples depend only on the clusters of items and on the seed: clusters are not split, the samples are disjoint, and
     their sizes are exact shares of all clusters. `train5` and `test20` are one sample each; `train5_test20` is both and

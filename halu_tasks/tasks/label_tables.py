@@ -117,7 +117,7 @@ def read_reference_labels(path: str, task: Task, ids: Collection[str] | None = N
 
 
 def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
-    """Read the labels of a row: one, or none if it has no label or is of another task; of details, all verdicts.
+    """Read the labels of a row: none if it belongs to another task; in details, one for each verdict.
 
     Raises:
         ValueError: The id is missing, or a value is invalid.
@@ -158,7 +158,7 @@ def _labels_of_details(row: Row, id: str, by: str, judged: JudgeSpec) -> Iterato
 
 
 def _value(label: Any, judged: JudgeSpec) -> float:
-    """Return what a label says: from 0, no hallucination, to 1, a hallucination."""
+    """Convert a label to a number from 0 (no hallucination) to 1."""
     words = {**_WORDS, **{name.casefold(): float(name in judged.positive) for name in judged.read.labels}}
     value = words.get(str(label).strip().casefold(), _number(label))
     if value is None or not 0 <= value <= 1:
@@ -167,7 +167,7 @@ def _value(label: Any, judged: JudgeSpec) -> float:
 
 
 def _named(label: Any, judged: JudgeSpec) -> Mapping[str, float]:
-    """Return the label of the judge that a cell names, if what is known of it says more than that it is bad or not."""
+    """Return the judge's label in a cell, if the judge has more labels than good and bad."""
     if not judged.measurements:
         return {}
     names = {name.casefold(): name for name in judged.read.labels}
@@ -181,7 +181,7 @@ def _named(label: Any, judged: JudgeSpec) -> Mapping[str, float]:
 
 
 def _mean_of_labels(labels: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """Return the share of each label; empty if an annotator named none."""
+    """Return the share of each label; empty if an annotator gave none of the judge's labels."""
     if not all(labels):
         return {}
     return {name: fmean(of_one.get(name, 0.0) for of_one in labels) for name in sorted({*chain(*labels)})}

@@ -127,7 +127,7 @@ def _file(name: str, keys: Mapping[str, Any], kind: str, labels: Sequence[str], 
 
 
 def _columns(rows: Iterable[Row]) -> dict[str, list[Any]]:
-    """Return the values of all rows by the dotted path of their field, None where a row has none."""
+    """Return the values of all rows by the dotted path of their field; None where a row has no value."""
     leaves = [dict(_leaves(row)) for row in rows]
     return {path: [row.get(path) for row in leaves] for path in dict.fromkeys(chain.from_iterable(leaves))}
 
@@ -139,7 +139,7 @@ def _different(values: Iterable[Any]) -> list[str]:
 
 
 def _is_few(values: Sequence[Any]) -> bool:
-    """Return whether values may be labels, which some rows may lack."""
+    """Whether values may be labels. Some rows may lack a label."""
     present = [value for value in values if value not in (None, "")]
     plain = [each for value in present for each in (value if isinstance(value, list) else [value])]
     few = _different(plain) if all(isinstance(value, str | int) for value in plain) else []
@@ -148,13 +148,13 @@ def _is_few(values: Sequence[Any]) -> bool:
 
 
 def _joined(value: Any) -> str | None:
-    """Return a text, or several; None if a value is neither."""
+    """Join texts; None if the value is neither a text nor a list of texts."""
     parts = value if isinstance(value, list) else [value]
     return "\n".join(parts) if all(isinstance(part, str) for part in parts) else None
 
 
 def _is_text(values: Sequence[Any]) -> bool:
-    """Return whether values are texts; lists of texts may be empty."""
+    """Whether values are texts. Lists of texts may be empty."""
     lists = any(isinstance(value, list) for value in values)
     present = [_joined(value) for value in values if value is not None or not lists]
     texts = [text for text in present if text is not None and "://" not in text[:9]]
@@ -164,7 +164,7 @@ def _is_text(values: Sequence[Any]) -> bool:
 
 
 def _is_share(values: Sequence[Any]) -> bool:
-    """Return whether values are numbers from 0 to 1, and not only these two."""
+    """Whether values are numbers from 0 to 1, and not only 0 and 1."""
     numbers = list[float]()
     for value in values:
         with suppress(TypeError, ValueError):
@@ -174,11 +174,11 @@ def _is_share(values: Sequence[Any]) -> bool:
 
 
 def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | None:
-    """Return what keeps rows from being those of a task; None if nothing does."""
+    """Say why rows cannot be the rows of a task; None if they can."""
     for within in {path.rpartition(".")[0] for path in columns} if len(rows) == 1 else ():
-        beside = [value for path, (value,) in columns.items() if path.rpartition(".")[0] == within]
-        sizes = {len(value) if isinstance(value, list) else 0 for value in beside}
-        if len(beside) > 1 and len(sizes) == 1 and max(sizes) > 1:
+        siblings = [value for path, (value,) in columns.items() if path.rpartition(".")[0] == within]
+        sizes = {len(value) if isinstance(value, list) else 0 for value in siblings}
+        if len(siblings) > 1 and len(sizes) == 1 and max(sizes) > 1:
             return "holds columns, each a list of values; write one object for each row"
     for path, values in columns.items():
         messages = next((value for value in values if isinstance(value, list)), None)
@@ -242,17 +242,17 @@ def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
 
 
 def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
-    """Guess from lists of spans, or of records, which may say who made them."""
+    """Guess from lists of spans or records, which may name annotators."""
     for path, values in columns.items():
         lists = [*chain.from_iterable(value for value in values if isinstance(value, list))]
         keys, nested = _record_fields(record for record in lists if isinstance(record, dict))
         starts = [key for key in keys if _end_of(key) in keys and all(type(start) is int for start in keys[key])]
         by = next((key for key in reversed(keys) if _WHO.search(key) and key not in nested), None)
         if by:
-            # of the spans of several texts, those of the last one
+            # if several texts have spans, the spans of the last one
             start = max(starts, key=lambda key: [text in key for text in texts[::-1]], default="")
-            beside = [key for key in keys if not start or key.rpartition(".")[0] == start.rpartition(".")[0]]
-            several = [key for key in beside if start or len(_different(keys[key])) > 1]
+            siblings = [key for key in keys if not start or key.rpartition(".")[0] == start.rpartition(".")[0]]
+            several = [key for key in siblings if start or len(_different(keys[key])) > 1]
             value = next((key for key in several if key.rpartition(".")[2] == "value"), "")
             label = next((key for key in several if _LABEL.search(key.rpartition(".")[2])), "" if start else value)
             if start or label:
@@ -270,13 +270,13 @@ def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Itera
 
 
 def _end_of(start: str) -> str:
-    """Return the field of the end of a span beside that of its start; empty if there is none."""
+    """Return the field with the end of a span, given the field with its start; empty if there is none."""
     within, dot, name = start.rpartition(".")
     return f"{within}{dot}{name.replace('start', 'end')}" if "start" in name else ""
 
 
 def _labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
-    """Guess from fields with a few short values, the last one if no name suggests a label."""
+    """Guess from fields with a few short values; the last one if no field is named like a label."""
     few = [path for path, values in columns.items() if path not in texts and _is_few(values)]
     few = [path for path in few if not any(name.search(path) for name in (_WHO, _ID, _SAID))]
     likely = [path for path in few if _LABEL.search(path)] or [path for path in few if "." not in path]
@@ -336,7 +336,7 @@ def _text_of_spans(
 
 
 def _first_rows(file: Path) -> tuple[str | None, list[Row]]:
-    """Return where the list of rows is within a JSON file, if it is not the file itself, and the first of them."""
+    """Return the path of the list of rows in a JSON file, None if the file is the list, and the first rows."""
     try:
         content = read_json(file) if file.suffix == ".json" else None
     except DataError:
@@ -349,7 +349,7 @@ def _first_rows(file: Path) -> tuple[str | None, list[Row]]:
 
 
 def _leaves(row: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted path and the value of each field that is no object, and not empty; lists in cells are lists."""
+    """Yield the dotted path and the value of each field that is neither an object nor empty."""
     for name, value in row.items():
         if isinstance(value, dict):
             yield from _leaves(value, f"{within}{name}.")
@@ -365,7 +365,7 @@ def _has_offsets(value: Any) -> bool:
 
 
 def _line(key: str, value: Any) -> str:
-    """Return a key of a task file, on one line without what is None; empty if nothing is left."""
+    """Format a key of a task file on one line without what is None; empty if nothing is left."""
     value = {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
     layout: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "allow_unicode": True, "width": 10_000}
     return f"{key}: {yaml.safe_dump(value, **layout).splitlines()[0]}" if value else ""

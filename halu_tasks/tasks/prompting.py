@@ -134,13 +134,13 @@ _THRESHOLD = (
 
 
 def decoding_in_form(decoding: Decoding, *, structured: bool, confidence: bool) -> Decoding:
-    """Return a decoding with room for the JSON around an answer, and for how sure the model is."""
+    """Raise a token limit to leave room for JSON around an answer and for a confidence."""
     more = _JSON_TOKENS * structured + _CONFIDENCE_TOKENS * confidence
     return decoding.model_copy(update={"max_tokens": decoding.max_tokens + more}) if more else decoding
 
 
 def reply_in_form(task: Task, options: Options, reply: str, confidence: float = 1.0) -> str:
-    """Return a reply in the form that is asked for: as it is, with a confidence, or with `structured` as JSON.
+    """Format a reply as options ask: unchanged, with a confidence, or as JSON.
 
     Where an explanation is asked for, the whole reply is it.
     """
@@ -152,7 +152,7 @@ def reply_in_form(task: Task, options: Options, reply: str, confidence: float = 
 
 
 def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
-    """Return a prompt with what the options ask for: to be sure of an answer, to say how sure, or to reply in JSON."""
+    """Add the instructions of options: how sure to be before answering, how to state a confidence, JSON."""
     user = prompt["user"]
     added = []
     if options.threshold is not None and "threshold" in task.prompts.task_options:
@@ -249,7 +249,7 @@ Chat = dict[str, list[dict[str, str]]]
 def training_chats(
     task: Task, options: Options, question: Callable[[Item], str] = lambda item: item.prompt
 ) -> Iterator[Chat]:
-    """Return each row of the training part as a chat that ends with a reply that scores full marks.
+    """Yield each row of the training part as a chat that ends with a full-score reply.
 
     Args:
         task: The task.

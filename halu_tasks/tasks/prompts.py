@@ -42,7 +42,7 @@ Positive = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 
 
 def _reply(value: Any) -> Callable[..., str]:
-    """Return the function that makes a reply of an item: the one that is named, or that fills a template."""
+    """Return the function that makes a reply to an item: the named function, or one that fills a template."""
     if isinstance(value, FunctionName) or callable(value):
         function: Callable[..., str] = load_object(value)
         check_signature(function, None)
@@ -106,7 +106,7 @@ class Prompts(Wording):
 
     Attributes:
         fields: The fields of an item that prompts may show.
-        task_options: The options, beyond those of every task, that change what is asked.
+        task_options: The task-specific options that change what is asked.
         alternatives: Other prompts, used if an option changes the question.
         oracle: Returns the reply that earns the full score.
         baseline: Returns a reply made without knowing the answer.
@@ -178,5 +178,5 @@ class Prompts(Wording):
         return fitting[-1]
 
     def parts_of(self, fields: Mapping[str, str]) -> dict[str, str]:
-        """Return what a detection method looks at, by part, as far as it is among the fields of an item."""
+        """Return the fields of an item that a detection method looks at, by part."""
         return {part: fields[name] for part, name in (self.subject or {}).items() if name in fields}

@@ -82,7 +82,7 @@ def _restored(name: str, reference: str, overrides: str) -> Task:
 
 
 def _name_of(value: Any) -> str:
-    """Return what a task file names, as a string that `_from_json` reads."""
+    """Return the name of an object that a task file names, for `_from_json`."""
     if isinstance(value, FunctionName):
         return f"{_FUNCTION}{value.logged}"
     return f"{_FUNCTION}{value.__module__}.{value.__qualname__}" if callable(value) else repr(value)
@@ -99,7 +99,7 @@ def _from_json(value: Any) -> Any:
 
 
 def _trusted(name: str) -> FunctionName:
-    """Return what a log names, or raise UsageError if it must not be imported.
+    """Return the name of an object that a log names, or raise UsageError if it must not be imported.
 
     It is imported if a task file of this process has named it, or if it is defined in a module that is trusted: what
     a trusted module has itself imported, such as `import_module`, is not for a log to call.
@@ -133,7 +133,7 @@ def _trusted(name: str) -> FunctionName:
 
 
 def _is_in(trusted: Sequence[str], module: str) -> bool:
-    """Whether a module is one of the packaged tasks, in one of the packages, or a file in one of the folders.
+    """Whether a module belongs to this package's tasks or scorers, a trusted package or a trusted folder.
 
     Parts of names are compared, and paths with their links followed, not texts: `/t` is the beginning of `/t.old`, and
     a folder may be called `halu_tasks.benchmarks`.
@@ -226,5 +226,5 @@ def _adapter() -> Any:
 
 
 _REFERENCE = tuple(each.name for each in fields(TaskRef))
-# the entries of a record that are not those of options
+# the keys of a record that are not options
 _OWN = tuple(each.name for each in fields(Provenance) if each.name not in ("task", "options"))

@@ -1,4 +1,4 @@
-"""Recorded verdicts: what a judge, another program or people said of replies, in the place of asking."""
+"""Recorded verdicts of a judge, another program or people, which replace asking a judge."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class RecordedVerdicts:
 
 
 def _is_on(reply: str, text: str, claim: str) -> bool:
-    """Return whether the reply of a verdict has a text, or is the beginning of it that details keep.
+    """Whether the reply of a verdict is a text, or the beginning of it that details keep.
 
     A claim in it says which it is, whatever heading details leave out.
     """
@@ -158,7 +158,7 @@ def _number(value: Any) -> float | None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether there is no value; a failed measurement is often written as nan."""
+    """Whether there is no value. Failed measurements are often written as nan."""
     return value is None or not str(value).strip() or str(value).strip().casefold() == "nan"
 
 
@@ -211,7 +211,7 @@ class VerdictColumns:
         """Read (number, row of verdicts) of each row of a file.
 
         Raises:
-            DataError: The file cannot be read, a column is missing, or no condition holds, or those of several labels.
+            DataError: The file cannot be read, a column is missing, or not exactly one label's condition holds.
         """
         needed = dict.fromkeys([self.columns.get("id", "id"), *self._verdict_columns])
         lines = json_records(path, self.records) if self.records else read_label_rows(path, needed)
@@ -229,10 +229,10 @@ class VerdictColumns:
         return [condition.column for condition in self.conditions] or [self.columns.get("verdict", "verdict")]
 
     def _renamed(self, row: Row) -> Row:
-        """Return the row of verdicts that a row states.
+        """Convert a row of another program to a row of verdicts.
 
         Raises:
-            ValueError: No condition holds of it, or those of several labels.
+            ValueError: Not exactly one label's condition holds.
         """
         renamed = {name: self._value(row, self.columns[name]) for name in FIELDS if name in self.columns}
         renamed = {name: row[name] for name in FIELDS if name in row} | renamed
@@ -316,7 +316,7 @@ def read_verdicts(
 
 
 def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, RecordedVerdict]]:
-    """Read the verdicts of a row with the item's id: of a list, all of them.
+    """Read the verdicts of a row, each with the item's id.
 
     Raises:
         ValueError: A value is invalid.

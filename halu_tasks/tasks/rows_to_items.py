@@ -34,7 +34,7 @@ _TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": 
 
 
 def _kind(value: Any) -> str | tuple[str, ...]:
-    """Return the kind of values that a field of a row has: the name of a type, or the strings that it may be."""
+    """Check the declared kind of a field's values: the name of a type, or the strings that are allowed."""
     if isinstance(value, list) and value and all(isinstance(string, str) for string in value):
         return tuple(value)
     if not isinstance(value, str) or value not in _TYPES:
@@ -83,7 +83,7 @@ class RowKeys(Keys):
     def selected(
         self, lines: Iterable[tuple[int, Row]], place: object, joined_rows: Mapping[str, Row] | None
     ) -> Iterator[tuple[int, Row]]:
-        """Yield the numbered rows that are used, completed by those of the joined file, if there is one.
+        """Yield the numbered rows that are used, completed by the joined file, if there is one.
 
         Raises:
             DataError: A row lacks a field that `where` names, or has no counterpart; the message names its line.
@@ -150,7 +150,7 @@ def _text_of(value: Any, path: str) -> str:
 
 
 def of_cell(value: Any) -> Any:
-    """Return the list or object that a cell of a table has as JSON; any other value as it is."""
+    """Parse a cell of a table that has a list or object as JSON; return any other value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         with suppress(ValueError, RecursionError):
             return json.loads(value)
@@ -158,7 +158,7 @@ def of_cell(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a plain value as JSON has it; YAML and JSON read true and 1 as such."""
+    """Format a plain value as in JSON; YAML and JSON have other words for true and false than Python."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -178,8 +178,8 @@ class AnnotatorKeys(Keys):
 
     Attributes:
         field: The field: a mapping of annotators to labels or spans, or a list of records, of which an annotator may
-            have several. The other keys are for records, and may be dotted paths through lists; records of several
-            spans are those of annotation tools. What an annotator skipped or has not finished there is left out.
+            have several. The other keys are for records, and may be dotted paths through lists, as in the exports of
+            annotation tools. What an annotator skipped or has not finished is left out.
         by: The key of the annotator.
         label: The key of the label, or of the category of a span; of several, the worst counts.
         start: The key of the offset at which a span begins. What the span quotes is under the same key with `text` (or
@@ -231,7 +231,7 @@ class GoldKeys(Keys):
             [/HAL]; with `tokens`, true or false for each. Offsets count characters of the text, or UTF-16 code units
             if records have a `text` that says so. White space at the ends does not count. A cell of a table has JSON.
         tokens: The field with the tokens of the text, in order.
-        annotators: What each of several people says, likewise.
+        annotators: The labels or spans of each of several annotators.
         pool: How this is pooled, if no other field says what is right; also an option of the task.
     """
 
@@ -323,14 +323,14 @@ class GoldKeys(Keys):
         return next((label for label in self._known(answer) if label in labels), next(iter(labels), ""))
 
     def _label_of(self, text: str, path: str) -> str | None:
-        """Return the label that a text stands for; None if it is left out."""
+        """Return the label for a value; None if the annotation is left out."""
         if self.labels and text not in self.labels:
             values = ", ".join(map(repr, self.labels))
             raise ValueError(f"field {path!r} is {text!r}, which gold: labels lacks; it has {values}")
         return self.labels.get(text, text)
 
     def _left_out(self, value: Any) -> bool:
-        """Return whether all labels that an annotation has are null."""
+        """Whether all labels of an annotation are null."""
         texts = [*map(_text, value or [""])] if isinstance(value, list) else [_text(value)]
         return all(self.labels.get(text, text) is None for text in texts)
 
@@ -353,7 +353,7 @@ class GoldKeys(Keys):
         return marks
 
     def _annotations(self, row: Row, answer: AnswerKind) -> Iterator[tuple[str, Any]]:
-        """Yield each annotator with the labels or spans that the row has of them, once for each annotation."""
+        """Yield the annotator and the labels or spans of each annotation of a row."""
         assert self.annotators
         keys = self.annotators
         annotations = of_cell(value_at(row, keys.field))
@@ -372,7 +372,6 @@ class GoldKeys(Keys):
             )
 
     def _labelled(self, row: Row, answer: Label, pool: str) -> list[LabelAnnotation]:
-        """Return the label of each annotation."""
         assert self.annotators
         keys = self.annotators
         annotations = []
@@ -386,7 +385,6 @@ class GoldKeys(Keys):
         return annotations
 
     def _marked(self, row: Row, text: str, answer: Spans) -> list[SpanAnnotation]:
-        """Return the marks of each annotator."""
         assert self.annotators
         keys = self.annotators
         people: dict[str, list[Mark]] = {}
@@ -399,12 +397,12 @@ class GoldKeys(Keys):
 
 
 def _is_finished(record: Mapping[str, Any]) -> bool:
-    """Return whether an annotator neither skipped the item (Label Studio) nor left or discarded it (Argilla)."""
+    """Whether an annotator neither skipped an item (Label Studio) nor left it unfinished or discarded it (Argilla)."""
     return record.get("was_cancelled") is not True and record.get("status") not in ("draft", "discarded", "pending")
 
 
 def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
-    """Return a mark at the place in a text that its record quotes.
+    """Move a mark to the place in a text that its record quotes.
 
     Raises:
         ValueError: The record quotes something else than what stands at its offsets, and not at one place of the text.
@@ -423,7 +421,7 @@ def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
 
 
 def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:
-    """Return the marks of the tokens of a text that are flagged; those that follow each other are one mark.
+    """Mark the flagged tokens of a text; consecutive ones become one mark.
 
     Raises:
         ValueError: The text does not consist of the tokens, or there is not a flag for each.
@@ -527,7 +525,7 @@ class ItemMaker:
         return item
 
     def _id(self, row: Row) -> str | None:
-        """Return the id that a row has; None if it gets one made from its prompt fields."""
+        """Return the id of a row; None if it is to be made of the prompt fields."""
         named = self.row.id or ("id" if "id" in row else "")
         if not named:
             return None

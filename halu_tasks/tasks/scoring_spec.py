@@ -61,7 +61,7 @@ _ALONE = re.compile(r"\{\{\s*\w+\s*\}\}")
 
 
 def _names_of_labels(value: Any) -> Any:
-    """Return labels with their names in metrics, which a list of labels lacks."""
+    """Convert a list of labels to a mapping of labels to their names in metrics, which are empty."""
     if not isinstance(value, list | tuple):
         return value
     if not all(isinstance(label, str) for label in value):
@@ -72,12 +72,12 @@ def _names_of_labels(value: Any) -> Any:
 
 
 def _names_of_categories(value: Any) -> Any:
-    """Return categories with their names in metrics, which a list lacks."""
+    """Convert a list of categories to a mapping of categories to their names in metrics."""
     return {category: slug(category) for category in value} if isinstance(value, list | tuple) else value
 
 
 class AnswerKeys(Keys):
-    """The key `answer`; `categories` and `degrees` are keys of spans, all others but `kind` those of labels."""
+    """The key `answer`. `categories` and `degrees` are keys of spans; the others, except `kind`, are keys of labels."""
 
     kind: Literal["label", "claims", "spans", "strings", "judged_text"]
     labels: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_names_of_labels), Field(min_length=2)] = Field({})
@@ -157,7 +157,7 @@ def _own_metric(value: Any) -> Any:
 
 
 class MetricKeys(Keys):
-    """An entry of `metric_list`: a metric of the scorer by its name, or one of one's own."""
+    """An entry of `metric_list`: the name of a metric of the scorer, or a metric function of the user."""
 
     metric: Annotated[Any, BeforeValidator(_own_metric)]
     of: StrictStr | None = None
@@ -173,7 +173,7 @@ class MetricKeys(Keys):
 
 
 def _by_mode(value: Any) -> Any:
-    """Return the scorers by mode; one alone is that of both, and without one of `paper`, that of `strict` is."""
+    """Return the scorers by mode. A single scorer is for both modes, and `paper` defaults to `strict`."""
     if isinstance(value, str | FunctionName) or callable(value) or (isinstance(value, dict) and "name" in value):
         return dict.fromkeys(MODES, value)
     return {"paper": value["strict"], **value} if isinstance(value, dict) and "strict" in value else value
@@ -186,12 +186,12 @@ class ScoringSpec(Keys):
         answer_keys: The kind of answer, its labels and its reading.
         choices: The two answers of a task that can be answered by a probability, the one looked for first.
         scorer: The scorers by mode: for each a name, a function, or a mapping with `name` and arguments. Without the
-            key, they are those of the kind of answer.
+            key, they follow from the kind of answer.
         judge: What a judge is asked about a reply; None if no judge is needed.
         tags: The values of the tags by which metrics are split.
         metric_list: The metrics, the headline first; empty for all that the scorers have.
-        system: The system text, of which only the cues to an answer matter here.
-        user: The prompt, likewise.
+        system: The system text, which may have a cue for the answer.
+        user: The prompt, which may have one, too.
     """
 
     answer_keys: AnswerKeys = Field(alias="answer")
@@ -245,7 +245,7 @@ class ScoringSpec(Keys):
     def _scorer(self, mode: str, spec: Any) -> TaskScorer:
         """Make the scorer of a mode.
 
-        Its arguments `reading` and `labels`, if not given, are those of the answer or the judge.
+        Its arguments `reading` and `labels` default to the reading and labels of the answer or the judge.
         """
         arguments: dict[str, Any] = {}
         usual = {"labels": self.judge.labels} if self.judge else self.answer.scorer_arguments()
@@ -272,7 +272,7 @@ class ScoringSpec(Keys):
         return scorer
 
     def _with_own_metrics(self, scorers: Mapping[str, TaskScorer]) -> Mapping[str, TaskScorer]:
-        """Add the metrics of one's own to the scorers that measure what they read."""
+        """Add the user's metrics to the scorers that have the columns they read."""
         if not (own_metrics := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
             return scorers
         for scorer in scorers.values():
@@ -286,7 +286,7 @@ class ScoringSpec(Keys):
         return {mode: replace(scorer, metrics=(*scorer.metrics, *of_mode[mode])) for mode, scorer in scorers.items()}
 
     def _check_columns(self, key: str, metrics: Iterable[Metric], facts: Iterable[str]) -> None:
-        """Check that metrics of one's own read nothing but columns that there are."""
+        """Check that the user's metrics read only columns that exist."""
         columns = column_names(facts)
         for metric in metrics:
             try:
@@ -316,7 +316,7 @@ class ScoringSpec(Keys):
             raise KeyFault("metric_list", f"{entry.name}: by: {expected}, got {unknown[0]!r}")
 
     def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
-        """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
+        """Return the metrics of a mode: the listed ones, shares of replies without an answer, and splits by tags."""
         metrics = {metric.name: metric for metric in scorer.metrics}
         named = {entry.name for entry in entries}
         listed: list[Metric] = []
@@ -329,7 +329,7 @@ class ScoringSpec(Keys):
             base = metrics.get(entry.of or entry.name)
             if base is None:
                 continue  # one of the modes may lack a metric
-            # labels of people correct whatever they can, listed or not
+            # corrected metrics are reported even if they are not listed
             better = metrics.get(f"{base.name}_ppi")
             for one in (base, *([better] if better and better.name not in named else [])):
                 metric = replace(one, name=entry.name + one.name.removeprefix(base.name))
@@ -348,7 +348,7 @@ class ScoringSpec(Keys):
         shares = [metrics[UNPARSED]]
         if mode == "strict":
             shares += outcome_shares(of_labels=isinstance(self.answer, Label))
-            if self.judge and self.judge.has_neutral:  # of which the share of that label says it
+            if self.judge and self.judge.has_neutral:  # the share of that label is the share of abstentions
                 shares = [share for share in shares if share.name != ABSTAINED]
         else:
             shares += [share_of(REQUEST_FAILED)]
@@ -368,7 +368,7 @@ class ScoringSpec(Keys):
         return self.answer.labels if isinstance(self.answer, Label) and self.answer.target_varies else ()
 
     def reading_spec(self, mode: str, about: str) -> JudgeSpec | None:
-        """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
+        """Return the questions to a model that reads replies; None if this mode has no label to read."""
         if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
             return None
         return reader_spec(about, self.answer.labels)
@@ -448,7 +448,7 @@ class ScoringSpec(Keys):
         return next((part for part in parts if self.judge.questions(item, part, len(part))), text)
 
     def _readings(self, reply: ReplyText, questions: tuple[str, ...]) -> tuple[ReplyText, ...]:
-        """Return the parts of a reply to read in `strict`, in order, until one has an answer.
+        """Return the parts of a reply to read in `strict`, in order, until one of them has an answer.
 
         These are what precedes another question that the reply continues with, and the whole reply. A label must be
         declared before that question, since a reply that weighs an answer may repeat the item before it reaches its
@@ -469,5 +469,5 @@ class ScoringSpec(Keys):
 
 
 def _facts_of(metric: Metric) -> set[str]:
-    """Return the columns that a metric reads, but for tags, which are the items'."""
+    """Return the columns that a metric reads, except for tags, which belong to items."""
     return {*metric.columns} - {f"tag_{tag}" for tag in metric.tags}

@@ -1,7 +1,7 @@
 """The registry: the packaged tasks and groups, and the tasks of users' files.
 
-The file of a packaged task is named as the task is, that of a group has an underscore before. Those of groups are read
-at once, those of tasks when a task is used, and their keys are checked then, too: a listing needs no readings.
+A packaged task's file has the task's name, and a group's file has an underscore before it. Group files are read at
+once. Task files are read when a task is listed, and their keys are checked when it is used.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def check_groups_beside(task: Task, of_run: Mapping[str, Task]) -> None:
 def _members(
     file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile], within: Sequence[str]
 ) -> Iterable[str]:
-    """Yield the names of the members of a group, which is itself a member of the groups `within`."""
+    """Yield the names of a group's members; `within` has the groups that it is a member of."""
     within = (*within, str(file.values["group"]))
     if within[-1] in tasks:
         raise file.fault("group", f"{within[-1]!r} is the name of a task")
@@ -203,7 +203,7 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
 
 
 def listed(task: Task) -> dict[str, Any] | None:
-    """Return what a listing shows of a task; None if its file lacks it. Without metrics, keys are checked."""
+    """Return a row of `halu-tasks list`; None if the file lacks a key. Without listed metrics, all keys are checked."""
     try:
         values = task.file.values
         source, metrics = values["source"], values.get("metric_list")
@@ -236,7 +236,7 @@ def packaged_file(name: str) -> TaskFile:
 
 
 def get_group(name: str) -> Group:
-    """Return the packaged group of that name or, if `name` ends in `.yaml`, that of a user's file.
+    """Return a packaged group by its name, or the group of a user's file if `name` ends in `.yaml`.
 
     Raises:
         UsageError: There is none, or it has a fault.
@@ -269,7 +269,7 @@ def sources() -> dict[str, Source]:
 
 
 def get_source(name: str) -> Source:
-    """Return the source of that name.
+    """Return a source by its name.
 
     Raises:
         UsageError: There is none; the message lists the sources.
@@ -286,7 +286,7 @@ def prompt_names() -> set[str]:
 
 
 def files_at(name: str) -> list[Path]:
-    """Return the file at a path that ends in `.yaml`, or those of a folder; none if it is a name of something packaged.
+    """List the task file at a path that ends in `.yaml`, or the files of a folder; none if the name is packaged.
 
     Files of a folder whose names begin with an underscore are left out: others include them.
 
@@ -333,7 +333,7 @@ def is_group(file: Path) -> bool:
 
 
 def several_at(name: str) -> bool:
-    """Return whether a name stands for several tasks: that of a group or tag, a folder, or the file of a group."""
+    """Whether a name stands for several tasks: a group, a tag, a folder, or the file of a group."""
     files = files_at(name)
     return is_group(files[0]) if name.endswith(".yaml") else bool(files) or name in {*registry()[1], TAG, JUDGED_TAG}
 
@@ -344,23 +344,23 @@ def group_at(name: str) -> Group | None:
 
 
 def _group_of_file(path: Path) -> Group:
-    """Return the group of a user's file, whose members are packaged, or defined in the same folder."""
+    """Read the group of a user's file. Its members are packaged, or defined in the same folder."""
     file, (tasks, groups) = read_task_file(path), registry()
     check_tags(file, {*tasks, *groups})
     validated(GroupKeys, file, file.values)
-    beside = [read_task_file(each) for each in path.parent.glob("*.yaml")]
+    siblings = [read_task_file(each) for each in path.parent.glob("*.yaml")]
     group_files = {name: group.file for name, group in groups.items()}
-    group_files |= {str(each.values["group"]): each for each in beside if "group" in each.values}
+    group_files |= {str(each.values["group"]): each for each in siblings if "group" in each.values}
     members = {name for each in group_files.values() for name in each.values.get("task") or ()}
     wanted = members - {*tasks}
-    own_tasks = {name: task_of(each) for each in beside if (name := str(each.values.get("task"))) in wanted}
+    own_tasks = {name: task_of(each) for each in siblings if (name := str(each.values.get("task"))) in wanted}
     group = Group(file, tasks | own_tasks, group_files)
     group.check()
     return group
 
 
 def get_task(name: str) -> Task:
-    """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
+    """Return a packaged task by its name, or the task of a user's file if `name` ends in `.yaml`.
 
     Raises:
         UsageError: The task or file does not exist, or the file is invalid.

@@ -53,7 +53,7 @@ class TaskFile:
 
     Attributes:
         path: The file itself.
-        values: The value of each key; the file's own keys replace those of included files.
+        values: The value of each key; the file's own keys replace keys of included files.
         places: Where each key is set, as `path:line`.
     """
 
@@ -120,7 +120,7 @@ def _read(path: Path, seen: set[Path], files_read: dict[Path, tuple[Path, Entrie
 
 
 def _own_entries(path: Path) -> Entries:
-    """Read what one file sets itself."""
+    """Read one file without the files that it includes."""
     nodes: list[tuple[int, Any, Any]] = []
     with open_yaml(path) as loader:
         function = {"!function": lambda loader, node: FunctionName(str(loader.construct_scalar(node)), path.parent)}
@@ -141,7 +141,7 @@ def _own_entries(path: Path) -> Entries:
 
 
 def load_object(value: Any) -> Any:
-    """Return the object that a `!function` names, or any other value, such as one that lm-eval has loaded, as it is.
+    """Import the object that a `!function` names; return any other value, such as one that lm-eval has loaded.
 
     As in lm-eval, a module in the folder of the file takes precedence over an installed one.
 
@@ -156,7 +156,7 @@ def load_object(value: Any) -> Any:
 
 
 def find_object(value: FunctionName) -> Any:
-    """Return the object that a `!function` names, without a note that a task file has named it.
+    """Import the object that a `!function` names, without recording that a task file has named it.
 
     Raises:
         ValueError: The module or the object cannot be imported.
@@ -187,7 +187,7 @@ def _module_in(folder: Path | None, name: str) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Return a value as it can be compared between files.
+    """Convert a value so that it can be compared between files.
 
     A function is compared as an object, whether the file names it or lm-eval has loaded it.
     """

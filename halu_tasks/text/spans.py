@@ -78,7 +78,6 @@ class Text:
         return self._nearest(plain)
 
     def _nearest(self, plain: str) -> list[Span]:
-        """Return the part of the text most similar to the folded string, if it is similar enough."""
         text = self._folded.text
         size, room = len(plain), len(text)
         if size > room:
