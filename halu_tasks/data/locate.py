@@ -71,7 +71,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> LocatedD
     """
     named = named_data(options)
     if not named or named == "sample":
-        _refuse(options, "data_split", "data_config", "columns")
+        _check_unset(options, "data_split", "data_config", "columns")
         path = in_folder(source, name, SAMPLE / source.name) if named else fetch(source, name)
         if path is None:
             raise DataError(f"{source.title}: the packaged sample has no {name}")
@@ -85,7 +85,7 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> LocatedD
         has_parquet = any(next(path.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
         if options.data_split or options.data_config or has_parquet:
             return _user_dataset(named_dataset(str(path), options), options)
-    _refuse(options, "data_split", "data_config")
+    _check_unset(options, "data_split", "data_config")
     return _user_file(source, name, _named_file(source, name, path), options)
 
 
@@ -142,7 +142,7 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
         raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; name the data")
     if options.data == "sample":
         raise DataError(f"{source.title}: has no packaged sample; leave the option data out, or name a file")
-    _refuse(options, "data_split", "data_config")
+    _check_unset(options, "data_split", "data_config")
     path = Path(options.data or str(source.folder)).expanduser()
     files = {path: None}
     if path.is_dir():
@@ -192,7 +192,7 @@ def _with_columns(sha256: str, options: Options) -> str:
     return stable_hash(sha256, *sorted(options.columns)) if options.columns else sha256
 
 
-def _refuse(options: Options, *names: str) -> None:
+def _check_unset(options: Options, *names: str) -> None:
     """Raise UsageError if an option is set that does not apply to the data."""
     for name in names:
         if name in options.changed():

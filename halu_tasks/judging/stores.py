@@ -12,8 +12,7 @@ import math
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -124,10 +123,9 @@ class Budget:
             self._db = sqlite3.connect(path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
             # waiting for the disk would hold up all calls; only a power failure can lose a cost
             self._db.execute("PRAGMA synchronous=OFF")
+            self._db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL)")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from None
-        with self._transaction() as db:
-            db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL)")
 
     def highest_cost(self, prompt: str, max_tokens: int) -> float:
         """Return the highest cost of one attempt to answer a prompt; a token has at least one byte."""
@@ -186,20 +184,9 @@ class Budget:
 
     def _record(self) -> float:
         """Record what this budget has spent, and return what all budgets of the file have spent."""
-        with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO costs (owner, spent) VALUES (?, ?)", (self._owner, self.spent))
-            return float(db.execute("SELECT total(spent) FROM costs").fetchone()[0])
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
+            self._db.execute("INSERT OR REPLACE INTO costs (owner, spent) VALUES (?, ?)", (self._owner, self.spent))
+            return float(self._db.execute("SELECT total(spent) FROM costs").fetchone()[0])
         except sqlite3.Error as error:
             raise self._unusable(error) from None
 

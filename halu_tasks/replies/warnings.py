@@ -193,7 +193,7 @@ class SameAnswer:
         """Return what `reply_warnings` returns, of so many replies that were asked for in this way."""
         if self.answer is None:
             return []
-        quote = self.answer if len(self.answer) <= _SHOWN else f"{self.answer[:_SHOWN]}…"
+        quote = self.answer if len(self.answer) <= _LONGEST_QUOTE else f"{self.answer[:_LONGEST_QUOTE]}…"
         meaning = f'give the same answer, "{quote}", and none gives another, although the correct answers differ; '
         meaning += "the figures are those of a constant answer: look at the replies"
         helps = how.forms(task) if how else []
@@ -202,7 +202,7 @@ class SameAnswer:
 
 
 # the length at which an answer is cut in a warning
-_SHOWN = 60
+_LONGEST_QUOTE = 60
 
 
 def _in_words(answer: Any) -> str:
@@ -270,7 +270,7 @@ def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], afte
     ]
 
 
-_NAMED = 5
+_MOST_NAMED = 5
 """The number of items that a warning names."""
 
 
@@ -288,9 +288,9 @@ def request_warnings(scores: Sequence[ScoredReply], total: int) -> list[tuple[st
     if not failed:
         return []
     ids, reasons = list(failed), list(dict.fromkeys(failed.values()))
-    more = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
+    more = [f"{len(ids) - _MOST_NAMED:,} more"] if len(ids) > _MOST_NAMED else []
     more_reasons = f", and {len(reasons) - 1:,} other reasons" if len(reasons) > 1 else ""
-    meaning = f"failed ({reasons[0]}{more_reasons}) and count as wrong: {', '.join(ids[:_NAMED] + more)}"
+    meaning = f"failed ({reasons[0]}{more_reasons}) and count as wrong: {', '.join(ids[:_MOST_NAMED] + more)}"
     count = sum(score.outcome == REQUEST_FAILED for score in scores)
     return [(_share(count, total, "requests"), meaning)]
 

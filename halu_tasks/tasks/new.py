@@ -68,15 +68,22 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
     """
     records, rows = _first_rows(file)
     columns = _columns(rows)
-    if reason := _unfit(rows, columns):
+    if reason := _why_unfit(rows, columns):
         raise DataError(f"{file}: {reason}")
     id = next((path for path in columns if _ID.search(path) and len(_different(columns[path])) == len(rows)), None)
     columns.pop(str(id), None)
     texts = [path for path, values in columns.items() if _is_text(values)]
     human = {path: values for path, values in columns.items() if not _OF_MODEL.search(path)}
-    guess = None if judged else next(chain(_of_people(human), _of_records(human, texts), _labels(human, texts)), None)
+    guess = (
+        None
+        if judged
+        else next(
+            chain(_guess_from_mappings(human), _guess_from_records(human, texts), _guess_from_labels(human, texts)),
+            None,
+        )
+    )
     of_model = [path for path, values in columns.items() if _OF_MODEL.search(path) or _is_share(values)]
-    kind, labels, gold, why = guess or _free(columns, texts)
+    kind, labels, gold, why = guess or _guess_judged(columns, texts)
     if of_model and not guess and not judged and not gold["target"]:
         raise DataError(
             f"{file}: no field says what is right; {', '.join(map(repr, of_model[:4]))} holds the output of a model or "
@@ -173,7 +180,7 @@ def _is_share(values: Sequence[Any]) -> bool:
     return len({*numbers}) > 1 and len(numbers) == present and max(numbers) <= 1 and any(0 < one < 1 for one in numbers)
 
 
-def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | None:
+def _why_unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | None:
     """Say why rows cannot be the rows of a task; None if they can."""
     for within in {path.rpartition(".")[0] for path in columns} if len(rows) == 1 else ():
         siblings = [value for path, (value,) in columns.items() if path.rpartition(".")[0] == within]
@@ -229,7 +236,7 @@ def _record_fields(records: Iterable[Row]) -> _RecordFields:
     return keys
 
 
-def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
+def _guess_from_mappings(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
     """Guess from a mapping of annotators to spans or labels."""
     for path in filter(None, dict.fromkeys(path.rpartition(".")[0] for path in columns)):
         people = [values for name, values in columns.items() if name.rpartition(".")[0] == path]
@@ -241,7 +248,7 @@ def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
             yield "label", labels, {"annotators": path}, f"{path!r} has labels of {len(people)} annotators"
 
 
-def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
+def _guess_from_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
     """Guess from lists of spans or records, which may name annotators."""
     for path, values in columns.items():
         lists = [*chain.from_iterable(value for value in values if isinstance(value, list))]
@@ -275,7 +282,7 @@ def _end_of(start: str) -> str:
     return f"{within}{dot}{name.replace('start', 'end')}" if "start" in name else ""
 
 
-def _labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
+def _guess_from_labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
     """Guess from fields with a few short values; the last one if no field is named like a label."""
     few = [path for path, values in columns.items() if path not in texts and _is_few(values)]
     few = [path for path in few if not any(name.search(path) for name in (_WHO, _ID, _SAID))]
@@ -286,7 +293,7 @@ def _labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[
         yield "label", labels, gold, f"{path!r} has {len(labels)} values: {', '.join(labels)}"
 
 
-def _free(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess:
+def _guess_judged(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess:
     """Ask for a text, and show a judge the reference, if there is one."""
     plain = [path for path, values in columns.items() if all(isinstance(value, str) for value in values)]
     references = [*filter(_REFERENCE.search, plain), *filter(_ANSWER.search, texts)]

@@ -83,12 +83,18 @@ class RecordedVerdicts:
             longest: As in `JudgeSpec.questions`.
         """
         assert task.judge_spec
-        plain_text, candidates = _shown(text), self.verdicts.get(item.id, ())
+        plain_text, candidates = _without_reasoning(text), self.verdicts.get(item.id, ())
         replies = {verdict.reply for verdict in candidates} - {None}
-        comparable = {reply: (_shown(reply), _shown(task.judged_text(mode, item, reply))) for reply in replies if reply}
+        comparable = {
+            reply: (_without_reasoning(reply), _without_reasoning(task.judged_text(mode, item, reply)))
+            for reply in replies
+            if reply
+        }
 
         def is_on_text(verdict: RecordedVerdict, claim: str = "") -> bool:
-            return verdict.reply is None or any(_is_on(reply, plain_text, claim) for reply in comparable[verdict.reply])
+            return verdict.reply is None or any(
+                _is_reply_of(reply, plain_text, claim) for reply in comparable[verdict.reply]
+            )
 
         questions, none = task.judge_spec.questions(item, text, longest), Verdict(FAILED, "no recorded verdict")
         if task.judge_spec.claims:
@@ -103,7 +109,7 @@ class RecordedVerdicts:
         return verdicts
 
 
-def _is_on(reply: str, text: str, claim: str) -> bool:
+def _is_reply_of(reply: str, text: str, claim: str) -> bool:
     """Whether the reply of a verdict is a text, or the beginning of it that details keep.
 
     A claim in it says which it is, whatever heading details leave out.
@@ -112,7 +118,7 @@ def _is_on(reply: str, text: str, claim: str) -> bool:
     return reply == text or (begin != reply and text.startswith(begin)) or bool(claim and begin in text)
 
 
-def _shown(reply: str) -> str:
+def _without_reasoning(reply: str) -> str:
     """Return a reply without reasoning, which other programs leave out."""
     return squeezed(ReplyText(reply).text)
 

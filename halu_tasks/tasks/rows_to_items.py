@@ -261,14 +261,14 @@ class GoldKeys(Keys):
         if self.classes and not isinstance(answer, Label):
             return f"classes: are for labels, which answers of the kind {answer.name} are not"
         by_mode = [label for labels in self.classes.values() for label in labels.values()]
-        for names, labels in ((self._known(answer), self.labels.values()), (_known(answer), by_mode)):
+        for names, labels in ((self._pooled_names(answer), self.labels.values()), (_answer_names(answer), by_mode)):
             if unknown := [label for label in labels if names and label is not None and label not in names]:
                 return f"labels: {unknown[0]!r} is not among the labels of the answer"
         return None
 
-    def _known(self, answer: AnswerKind) -> tuple[str, ...]:
+    def _pooled_names(self, answer: AnswerKind) -> tuple[str, ...]:
         """Return what is pooled, from the worst to the best: the classes, or the labels or categories themselves."""
-        return (*self.classes,) if self.classes and isinstance(answer, Label) else _known(answer)
+        return (*self.classes,) if self.classes and isinstance(answer, Label) else _answer_names(answer)
 
     def of(self, row: Row, fields: Mapping[str, str], answer: AnswerKind, options: Options) -> Item:
         """Return an item with the target and the gold of the item of a row, and the tag `class` if it has one.
@@ -317,10 +317,10 @@ class GoldKeys(Keys):
 
     def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
         """Return the label that a value is, of several the worst; what is no label is text."""
-        if not isinstance(value, list) or not _known(answer):
+        if not isinstance(value, list) or not _answer_names(answer):
             return self._label_of(_text_of(value, path), path) or ""
         labels = {label for one in value or [""] if (label := self._label_of(_text_of(one, path), path))}
-        return next((label for label in self._known(answer) if label in labels), next(iter(labels), ""))
+        return next((label for label in self._pooled_names(answer) if label in labels), next(iter(labels), ""))
 
     def _label_of(self, text: str, path: str) -> str | None:
         """Return the label for a value; None if the annotation is left out."""
@@ -368,7 +368,7 @@ class GoldKeys(Keys):
             is_label = isinstance(answer, Label)
             yield (
                 text_at(one, keys.by),
-                value_at(one, keys.label) if is_label else keys.spans(one, labels=bool(_known(answer))),
+                value_at(one, keys.label) if is_label else keys.spans(one, labels=bool(_answer_names(answer))),
             )
 
     def _labelled(self, row: Row, answer: Label, pool: str) -> list[LabelAnnotation]:
@@ -377,7 +377,7 @@ class GoldKeys(Keys):
         annotations = []
         for by, value in self._annotations(row, answer):
             label = self._label(value, keys.field, answer) if value or value == [] else ""
-            if label and label not in self._known(answer):
+            if label and label not in self._pooled_names(answer):
                 raise ValueError(f"field {keys.field!r}: {label!r} is not among the labels of the answer")
             texts = dict.fromkeys(map(_text, value if isinstance(value, list) else [value]))
             values = [(text, self._label_of(text, keys.field)) for text in texts if value and pool == "distinct"]
@@ -440,7 +440,7 @@ def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:
     return marks
 
 
-def _known(answer: AnswerKind) -> tuple[str, ...]:
+def _answer_names(answer: AnswerKind) -> tuple[str, ...]:
     """Return the labels, or the categories of spans, from the worst to the best."""
     return answer.labels if isinstance(answer, Label) else (*answer.categories,) if isinstance(answer, Spans) else ()
 

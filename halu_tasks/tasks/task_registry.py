@@ -219,7 +219,7 @@ def listed(task: Task) -> dict[str, Any] | None:
         return None
 
 
-def _known(named: Mapping[str, Named], name: str, what: str) -> Named:
+def _lookup(named: Mapping[str, Named], name: str, what: str) -> Named:
     if name not in named:
         raise UsageError(unknown(what, name, named))
     return named[name]
@@ -232,7 +232,7 @@ def packaged_file(name: str) -> TaskFile:
         UsageError: There is no task or group of that name.
     """
     files = {name: named.file for part in registry() for name, named in part.items()}
-    return _known(files, name, "task")
+    return _lookup(files, name, "task")
 
 
 def get_group(name: str) -> Group:
@@ -241,7 +241,7 @@ def get_group(name: str) -> Group:
     Raises:
         UsageError: There is none, or it has a fault.
     """
-    return _group_of_file(Path(name).expanduser()) if name.endswith(".yaml") else _known(registry()[1], name, "group")
+    return _group_of_file(Path(name).expanduser()) if name.endswith(".yaml") else _lookup(registry()[1], name, "group")
 
 
 def tasks_selected(names: Iterable[str]) -> list[Task]:
@@ -258,7 +258,7 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
     }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
-        matches = _known(by_name, name, "task") or [task for task in tasks.values() if name in _tags(task.file)]
+        matches = _lookup(by_name, name, "task") or [task for task in tasks.values() if name in _tags(task.file)]
         selected |= {task.name: task for task in matches}
     return list(selected.values())
 
@@ -274,7 +274,7 @@ def get_source(name: str) -> Source:
     Raises:
         UsageError: There is none; the message lists the sources.
     """
-    return _known(sources(), name, "source")
+    return _lookup(sources(), name, "source")
 
 
 def prompt_names() -> set[str]:
@@ -370,7 +370,7 @@ def get_task(name: str) -> Task:
     tasks, groups = registry()
     if name in groups:
         raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
-    return _known(tasks, name, "task")
+    return _lookup(tasks, name, "task")
 
 
 def task_of_file(path: Path) -> Task:
