@@ -65,7 +65,7 @@ class Question(NamedTuple):
     left_out: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # by identity, as a key of caches: its mappings have no hash
 class JudgeSpec:
     """The questions to a judge about a reply, and how the judge's reply is read.
 

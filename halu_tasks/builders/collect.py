@@ -45,7 +45,7 @@ from halu_tasks.core.files import atomic_files, atomic_folder, atomic_write_text
 from halu_tasks.core.options import Options
 from halu_tasks.core.processes import guard
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.tasks import registry, source_named
+from halu_tasks.tasks import get_source, registry
 from halu_tasks.text.number_format import code_block, escaped, format_estimate
 
 DUPLICATE, BALANCE = "duplicate", "balance"
@@ -311,7 +311,7 @@ def card_text(folder: Folder, collection: Collection, quality: Quality, annotati
         quality=quality,
         annotation=annotation,
         gate=read_gate(folder),
-        title=f"{plan.source} as {source_named(pipeline.benchmark).title}",
+        title=f"{plan.source} as {get_source(pipeline.benchmark).title}",
         package=__version__,
         paper=paper_named(pipeline.paper),
         models=list(_models(pipeline, plan.models)),

@@ -38,7 +38,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import PLACEHOLDER, fill, prompt_for
 from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.jobs import Report
+from halu_tasks.executors.jobs import Progress
 from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.results.inspect_logs import samples_of, state
 from halu_tasks.scorers.answer import Answer
@@ -69,7 +69,7 @@ def optimize_prompts(
     documents: Path,
     output: Path,
     models: RunModels,
-    report: Report,
+    report: Progress,
     *,
     options: Mapping[str, Any],
     train: int = 60,
