@@ -237,6 +237,14 @@ class Pipeline(ABC):
         """Return the prompt `name` with `shown` filled in."""
         return fill(self.texts[name], shown)
 
+    async def generate(self, ask: Ask, name: str, **shown: str) -> str:
+        """Ask the generator the prompt `name` with `shown` filled in."""
+        return await ask(self.prompt(name, **shown), GENERATOR)
+
+    async def verify(self, ask: Ask, name: str, **shown: str) -> str:
+        """Ask the verifier the prompt `name` with `shown` filled in."""
+        return await ask(self.prompt(name, **shown), VERIFIER)
+
     @property
     def settings(self) -> dict[str, Any]:
         """Everything besides the models that determines what a document becomes, as JSON values."""
@@ -293,6 +301,14 @@ class Pipeline(ABC):
     @abstractmethod
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return the drafts of a document, in an order that depends only on the document."""
+
+    def checks_until(self, check: str) -> tuple[str, ...]:
+        """Return the checks up to one after which no other could be made."""
+        return self.checks[: self.checks.index(check) + 1]
+
+    def rejected(self, fault: Fault, document: Document, kind: str, *distinction: str) -> Draft:
+        """Return a draft, as `Draft.of` does, that failed a check after which no other could be made."""
+        return Draft.of(document, kind, *distinction, checks=self.checks_until(fault.check), faults=(fault,))
 
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
         """Return the prompts of `generating` that may have caused a fault of a draft."""
