@@ -150,16 +150,16 @@ class FactCHDPipeline(Pipeline):
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each label, in the order in which the responses are written."""
         first = LABELS[self.draw(document.id, "label") % 2]
-        labels = (first, _OTHER[first])
-        facts = {"knowledge": fence(document.text), "rule": self._rule(subgraph_of(document))}
+        labels, subgraph = (first, _OTHER[first]), subgraph_of(document)
+        facts = {"knowledge": fence(document.text), "rule": self._rule(subgraph)}
         query, responses = await self._write(document, facts, labels, ask)
-        adherence: list[Fault] = []
+        faults: list[Fault] = []
         if query:
             # the query is checked once, as both labels share it
-            verdict = read_verdict(await ask(self.prompt("check_pattern", **facts, query=fence(query)), VERIFIER))
-            adherence += pattern_faults(query, subgraph_of(document))
-            adherence += objections(PATTERN, verdict, "does not follow its pattern", "")
-        both = (self._draft(document, label, query, responses[label], adherence, ask) for label in labels)
+            verdict = read_verdict(await self.verify(ask, "check_pattern", **facts, query=fence(query)))
+            faults += pattern_faults(query, subgraph)
+            faults += objections(PATTERN, verdict, "does not follow its pattern", "")
+        both = (self._draft(document, label, query, responses[label], faults, ask) for label in labels)
         drafts = await gather(*both)
         return [_with_twin(*pair) for pair in (drafts, drafts[::-1])]
 
@@ -173,18 +173,19 @@ class FactCHDPipeline(Pipeline):
     ) -> tuple[str, dict[str, Answer[str]]]:
         """Return the query, and for each label its response or why there is none."""
         first, second = labels
-        pair = await self._ask_writer("query", document, first, ask, ("query", "response"), facts)
+        pair = await self._respond("query", document, first, ask, ("query", "response"), facts)
         if pair.value is None:
             return "", dict.fromkeys(labels, Answer(None, f"query: {pair.reason}"))
         fenced = {name: fence(text) for name, text in pair.value.items()}
-        other = await self._ask_writer("response", document, second, ask, ("response",), {**facts, **fenced})
+        other = await self._respond("response", document, second, ask, ("response",), {**facts, **fenced})
         query, response = pair.value["query"], pair.value["response"]
-        if other.value and plain(other.value["response"]) == plain(response):
-            other = Answer(None, "same as for the other label")
-        written = Answer(other.value["response"]) if other.value else Answer[str](None, f"response: {other.reason}")
-        return query, {first: Answer(response), second: written}
+        if other.value is None:
+            return query, {first: Answer(response), second: Answer(None, f"response: {other.reason}")}
+        is_same = plain(other.value["response"]) == plain(response)
+        twin = Answer(None, "response: same as for the other label") if is_same else Answer(other.value["response"])
+        return query, {first: Answer(response), second: twin}
 
-    async def _ask_writer(
+    async def _respond(
         self, name: str, document: Document, label: str, ask: Ask, fields: Sequence[str], shown: dict[str, str]
     ) -> Answer[dict[str, str]]:
         """Return the fields of the generator's reply to a prompt, which demonstrations precede if there are any."""
@@ -196,28 +197,27 @@ class FactCHDPipeline(Pipeline):
         return Answer(None, "too long") if too_long else reply
 
     async def _draft(
-        self, document: Document, label: str, query: str, answer: Answer[str], adherence: Sequence[Fault], ask: Ask
+        self, document: Document, label: str, query: str, answer: Answer[str], faults: Sequence[Fault], ask: Ask
     ) -> Draft:
-        """Check the response with a label and return its draft."""
+        """Return the draft of a response with a label, checked; the query has some faults already."""
         subgraph = subgraph_of(document)
         kind, summary = f"{subgraph.pattern}/{label}", f"label: {label}\nquery: {query}"
         if answer.value is None:
-            fault = Fault(FORMAT, answer.reason, summary)
-            return Draft.of(document, kind, label, checks=(FORMAT,), faults=(fault,))
+            return self.rejected(Fault(FORMAT, answer.reason, summary), document, kind, label)
         response = answer.value
         claim = {"query": fence(query), "response": fence(response)}
         shown = {"knowledge": fence(document.text), **claim}
-        faults = [*query_faults(query, response, subgraph), *adherence]
+        faults = [*query_faults(query, response, subgraph), *faults]
         prompt = self.prompt("check_label", **shown)
         faults += await self._vote(ask, prompt, CONSISTENCY, _CONFIRMS[label], f"verified as {_OTHER[label]}")
         demonstrations = self._demonstrations(document, label)
         if demonstrations:
             prompt = self.prompt("check_style", demonstrations=demonstrations, **claim)
             faults += await self._vote(ask, prompt, STYLE, YES, "unlike the demonstrations")
-        reason, explanation = await self._explain(document, label, shown, ask)
-        faults += explanation
-        stated = document.fields.get("domain")
-        domain = stated if isinstance(stated, str) and stated.strip() else self.domain
+        reason, of_explanation = await self._explain(document, label, shown, ask)
+        domain = document.fields.get("domain")
+        if not isinstance(domain, str) or not domain.strip():
+            domain = self.domain
         row = {
             "label": label,
             "query": query,
@@ -228,10 +228,10 @@ class FactCHDPipeline(Pipeline):
             "type": "text" if subgraph.pattern == VANILLA else "kg",
             "category": _CATEGORIES[subgraph.pattern],
         }
-        details = f"{summary}\nresponse: {response}"
-        faults = [each._replace(detail=f"{details}\n{each.detail}".strip()) for each in faults]
+        details = f"{summary}\nresponse: {response}\n"
+        described = tuple(f._replace(detail=f"{details}{f.detail}".strip()) for f in (*faults, *of_explanation))
         checks = tuple(check for check in self.checks if check != STYLE or demonstrations)
-        return Draft.of(document, kind, label, checks=checks, faults=tuple(faults), row={} if faults else row)
+        return Draft.of(document, kind, label, checks=checks, faults=described, row={} if described else row)
 
     async def _vote(self, ask: Ask, prompt: str, check: str, wanted: str, denied: str) -> tuple[Fault, ...]:
         """Return the fault of a check unless more than half of the verifier's votes are the wanted verdict.
@@ -255,18 +255,16 @@ class FactCHDPipeline(Pipeline):
         self, document: Document, label: str, shown: dict[str, str], ask: Ask
     ) -> tuple[str, tuple[Fault, ...]]:
         """Return the chain of evidence as the field `reason` (empty if there is none), and the checks it failed."""
-        prompt = self.prompt("explanation", **shown, demanded=label, label=self.texts[_DEMANDS[label]])
-        answer = read_object(await ask(prompt, GENERATOR), "explanation")
-        if answer.value is None:
-            return "", (Fault(EXPLANATION, f"explanation: {answer.reason}"),)
-        text = answer.value["explanation"]
-        reason = reason_of(label, text)
+        demand = self.texts[_DEMANDS[label]]
+        reply = await self.generate(ask, "explanation", **shown, demanded=label, label=demand)
+        answer = read_object(reply, "explanation")
+        text = (answer.value or {}).get("explanation", "")
+        reason = reason_of(label, text) if answer.value else Answer[str](None, f"explanation: {answer.reason}")
         if len(text) > _LONGEST:
             reason = Answer(None, "too long")
         if reason.value is None:
             return "", (Fault(EXPLANATION, reason.reason, text),)
-        prompt = self.prompt("check_explanation", **shown, explanation=fence(reason.value))
-        verdict = read_verdict(await ask(prompt, VERIFIER))
+        verdict = read_verdict(await self.verify(ask, "check_explanation", **shown, explanation=fence(reason.value)))
         faults = objections(EXPLANATION, verdict, "does not support the label", "")
         if (number := len(sentences(explanation_of(reason.value), self.language))) < _SENTENCES:
             short = Fault(EXPLANATION, "fewer than three sentences", f"{reason.value}\n{number} sentences")
@@ -405,15 +403,16 @@ def query_faults(query: str, response: str, subgraph: Subgraph) -> list[Fault]:
     A query must not state its label, contain the response, or name what is to be inferred from the facts.
     """
     faults = []
-    if stated := _STATED.search(query):
-        faults.append(Fault(QUERY, "states a label", stated[0]))
+    if label := _STATED.search(query):
+        faults.append(Fault(QUERY, "states a label", label[0]))
     if names(query, response):
         faults.append(Fault(QUERY, "contains the response"))
+    topics, secrets = _names_of(subgraph)
     remaining = plain(query)
-    for name in sorted(filter(str.strip, map(plain, named(subgraph))), key=len, reverse=True):
+    for name in sorted(filter(str.strip, map(plain, topics)), key=len, reverse=True):
         # a short name inside a longer one that the query may state is not revealed: "Paris" in "Paris Opera"
         remaining = remaining.replace(name, " | ")
-    if revealed := next((name for name in hidden(subgraph) if plain(name).strip() and plain(name) in remaining), ""):
+    if revealed := next((name for name in secrets if plain(name).strip() and plain(name) in remaining), ""):
         faults.append(Fault(QUERY, "gives the answer away", revealed))
     return faults
 
@@ -423,31 +422,25 @@ def pattern_faults(query: str, subgraph: Subgraph) -> list[Fault]:
 
     Names that define sets are not checked, as they may be inflected ("sovereign states").
     """
-    required = named(subgraph) if subgraph.pattern != graph.SET_OPERATION else ()
-    missing = [name for name in required if plain(name).strip() and not names(query, name)]
+    topics = _names_of(subgraph)[0] if subgraph.pattern != graph.SET_OPERATION else ()
+    missing = [name for name in topics if plain(name).strip() and not names(query, name)]
     return [Fault(PATTERN, "does not name what it is about", missing[0])] if missing else []
 
 
-def named(subgraph: Subgraph) -> tuple[str, ...]:
-    """Return the names a query about a subgraph must state.
+def _names_of(subgraph: Subgraph) -> tuple[list[str], list[str]]:
+    """Return the names that a query about a subgraph must state, and those that it must not state.
 
-    These are the start of a walk, the entities compared, or what a set's members have in common.
+    It states the start of a walk, the entities compared, or what a set's members have in common, but not the rest of
+    the walk, the values, or the members.
     """
+    triples = subgraph.triples
     if subgraph.pattern == graph.MULTI_HOP:
-        return (subgraph.triples[0].head,)
+        return [triples[0].head], [triple.tail for triple in triples]
+    # the last triple of an entity has its value
+    values = {triple.head: triple.tail for triple in triples}
     if subgraph.pattern == graph.COMPARISON:
-        return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))
-    return tuple(tail for _, tail in subgraph.conditions)
-
-
-def hidden(subgraph: Subgraph) -> tuple[str, ...]:
-    """Return the names a query about a subgraph must not state: the rest of a walk, the values, or the members."""
-    if subgraph.pattern == graph.MULTI_HOP:
-        return tuple(triple.tail for triple in subgraph.triples)
-    if subgraph.pattern == graph.COMPARISON:
-        last = {triple.head: triple.tail for triple in subgraph.triples}
-        return tuple(last.values())
-    return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))
+        return [*values], [*values.values()]
+    return [tail for _, tail in subgraph.conditions], [*values]
 
 
 # --- the explanation ------------------------------------------------------------------------------
