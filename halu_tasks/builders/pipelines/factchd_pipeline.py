@@ -11,12 +11,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from annotated_types import Ge
 
 from halu_tasks.builders.documents import Document, words
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, KeptFile, Pipeline, Row, TextPair
+from halu_tasks.builders.pipeline import (
+    GENERATOR,
+    Ask,
+    Draft,
+    Fault,
+    Gate,
+    KeptFile,
+    PaperTemperature,
+    Pipeline,
+    Row,
+    TextPair,
+)
 from halu_tasks.builders.pipelines import factchd_graph as graph
 from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
@@ -71,29 +82,25 @@ class FactCHDPipeline(Pipeline):
     is drawn at random.
     """
 
-    name: ClassVar[str] = "factchd_pipeline"
-    version: ClassVar[int] = 2
-    about: ClassVar[str] = "queries with factual and non-factual responses and their evidence (FactCHD)"
-    benchmark: ClassVar[str] = "factchd"
-    paper: ClassVar[str] = "factchd"
-    checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION)
-    gate: ClassVar[Gate] = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
-    near: ClassVar[float] = 90.0
-    shortest: ClassVar[int] = 5
-    prompts_used: ClassVar[tuple[str, ...]] = (
+    name = "factchd_pipeline"
+    version = 2
+    about = "queries with factual and non-factual responses and their evidence (FactCHD)"
+    benchmark = "factchd"
+    paper = "factchd"
+    checks = (FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION)
+    gate = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
+    near = 90.0
+    shortest = 5
+    prompts_used = (
         *(f"rule_{name}" for name in (VANILLA, graph.MULTI_HOP, graph.COMPARISON, *graph.OPERATIONS)),
         *("label_factual", "label_non_factual"),
         *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
         *_OF_DEMONSTRATIONS,
     )
-    generating: ClassVar[tuple[str, ...]] = (
-        *("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations"),
-    )
+    generating = ("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations")
 
     max_chars: Annotated[Count, Help("maximum length of a text fact or subgraph in characters")] = 4_000
-    generator_temperature: Annotated[
-        float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
-    ] = 1.0
+    generator_temperature: PaperTemperature = 1.0
     walks: Annotated[Natural, Help("maximum number of subgraphs of each pattern to sample from the triples")] = 100
     hops: Annotated[int, Ge(2), Help("maximum number of triples in a walk of the multi-hop pattern")] = 3
     class_relation: Annotated[str, Help("relation to an entity's class; only entities of a class are compared")] = (
@@ -208,12 +215,12 @@ class FactCHDPipeline(Pipeline):
         claim = {"query": fence(query), "response": fence(response)}
         shown = {"knowledge": fence(document.text), **claim}
         faults = [*query_faults(query, response, subgraph), *faults]
-        prompt = self.prompt("check_label", **shown)
-        faults += await self._vote(ask, prompt, CONSISTENCY, _CONFIRMS[label], f"verified as {_OTHER[label]}")
+        votes = await self._votes(ask, "check_label", **shown)
+        faults += majority_faults(CONSISTENCY, votes, f"verified as {_OTHER[label]}", _CONFIRMS[label])
         demonstrations = self._demonstrations(document, label)
         if demonstrations:
-            prompt = self.prompt("check_style", demonstrations=demonstrations, **claim)
-            faults += await self._vote(ask, prompt, STYLE, YES, "unlike the demonstrations")
+            votes = await self._votes(ask, "check_style", demonstrations=demonstrations, **claim)
+            faults += majority_faults(STYLE, votes, "unlike the demonstrations", YES)
         reason, of_explanation = await self._explain(document, label, shown, ask)
         domain = document.fields.get("domain")
         if not isinstance(domain, str) or not domain.strip():
@@ -233,23 +240,10 @@ class FactCHDPipeline(Pipeline):
         checks = tuple(check for check in self.checks if check != STYLE or demonstrations)
         return Draft.of(document, kind, label, checks=checks, faults=described, row={} if described else row)
 
-    async def _vote(self, ask: Ask, prompt: str, check: str, wanted: str, denied: str) -> tuple[Fault, ...]:
-        """Return the fault of a check unless more than half of the verifier's votes are the wanted verdict.
-
-        The verifier does not know the label. Replies that cannot be read count as votes without agreement.
-        """
-        replies = await gather(*(ask(prompt, VERIFIER, draw=draw, draws=self.votes) for draw in range(self.votes)))
-        answers = [read_verdict(reply) for reply in replies]
-        cast = [answer.value for answer in answers]
-        reasons = "; ".join(answer.reason for answer in answers if answer.value and answer.reason)
-        if 2 * cast.count(wanted) > self.votes:
-            return ()
-        for value in (None, UNCERTAIN):
-            if 2 * cast.count(value) >= self.votes:
-                answer = answers[cast.index(value)]
-                return objections(check, answer if value is None else answer._replace(reason=reasons), denied, "")
-        majority = 2 * cast.count(NO if wanted == YES else YES) > self.votes
-        return (Fault(check, denied if majority else "no majority", f"verifier: {reasons}"),)
+    async def _votes(self, ask: Ask, name: str, **shown: str) -> list[Answer[str]]:
+        """Return the verdicts of the verifier, who does not know the label."""
+        asked = (self.verify(ask, name, draw, self.votes, **shown) for draw in range(self.votes))
+        return [read_verdict(reply) for reply in await gather(*asked)]
 
     async def _explain(
         self, document: Document, label: str, shown: dict[str, str], ask: Ask
@@ -392,6 +386,23 @@ def evidence_of(document: Document, language: str) -> Evidence:
     title = document.fields.get("title")
     facts = [" ".join(sentence.split()) for sentence in sentences(document.text, language)]
     return [[title, sentence] for sentence in facts] if isinstance(title, str) and title.strip() else [*facts]
+
+
+def majority_faults(check: str, votes: Sequence[Answer[str]], denied: str, wanted: str) -> tuple[Fault, ...]:
+    """Return the fault of a check unless more than half of a verifier's votes are the wanted verdict.
+
+    Replies that cannot be read count as votes without agreement.
+    """
+    verdicts = [vote.value for vote in votes]
+    if 2 * verdicts.count(wanted) > len(votes):
+        return ()
+    reasons = "; ".join(vote.reason for vote in votes if vote.value and vote.reason)
+    for verdict in (None, UNCERTAIN):
+        if 2 * verdicts.count(verdict) >= len(votes):
+            vote = votes[verdicts.index(verdict)]
+            return objections(check, vote._replace(reason=reasons if verdict else vote.reason), denied, "")
+    is_denied = 2 * verdicts.count(NO if wanted == YES else YES) > len(votes)
+    return (Fault(check, denied if is_denied else "no majority", f"verifier: {reasons}"),)
 
 
 # --- the query ------------------------------------------------------------------------------------

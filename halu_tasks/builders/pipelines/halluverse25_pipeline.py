@@ -8,13 +8,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Ge
 from rapidfuzz.distance import LCSseq
 
 from halu_tasks.builders.documents import Document, SourceText, ended, one_line, sentence_count
-from halu_tasks.builders.pipeline import Ask, Draft, Fault, Pipeline, Row, TextPair, some_of
+from halu_tasks.builders.pipeline import Ask, Draft, Fault, PaperTemperature, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.settings import Count, Help
@@ -40,19 +39,17 @@ class HalluVerse25Pipeline(Pipeline):
     and the sentence, so it depends on nothing else.
     """
 
-    name: ClassVar[str] = "halluverse25_pipeline"
-    version: ClassVar[int] = 2
-    about: ClassVar[str] = "biographical sentences with an entity, relation or sentence error (HalluVerse25)"
-    benchmark: ClassVar[str] = "halluverse25"
-    paper: ClassVar[str] = "halluverse25"
-    checks: ClassVar[tuple[str, ...]] = (EXTRACTION, COPY, EDIT, FORM, EXTENT, VERDICT, *_ASKED)
-    prompts_used: ClassVar[tuple[str, ...]] = ("extract", *TYPES, "verify")
-    generating: ClassVar[tuple[str, ...]] = ("extract", *TYPES)
-    labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
+    name = "halluverse25_pipeline"
+    version = 2
+    about = "biographical sentences with an entity, relation or sentence error (HalluVerse25)"
+    benchmark = "halluverse25"
+    paper = "halluverse25"
+    checks = (EXTRACTION, COPY, EDIT, FORM, EXTENT, VERDICT, *_ASKED)
+    prompts_used = ("extract", *TYPES, "verify")
+    generating = ("extract", *TYPES)
+    labels = (*TYPES, "0")
 
-    generator_temperature: Annotated[
-        float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
-    ] = 1.0
+    generator_temperature: PaperTemperature = 1.0
     min_sentences: Annotated[Count, Help("minimum number of sentences of a document")] = 20
     facts: Annotated[Count, Help("number of sentences to copy from a document")] = 5
     types: Annotated[tuple[str, ...], some_of(TYPES), Help(f"types of error to draw from: {', '.join(TYPES)}")] = TYPES

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from halu_tasks.benchmarks.cfaith import TYPES
 from halu_tasks.builders.documents import Document, SourceText
@@ -43,17 +43,17 @@ class HaluAgent(Pipeline):
     label each. Everything is verified, then written as open questions, single choice, and true or false.
     """
 
-    name: ClassVar[str] = "haluagent"
-    version: ClassVar[int] = 1
-    about: ClassVar[str] = "questions with hallucinated answers in three formats (C-FAITH)"
-    benchmark: ClassVar[str] = "cfaith"
-    paper: ClassVar[str] = "cfaith"
-    checks: ClassVar[tuple[str, ...]] = (FORMAT, ANSWER, HALLUCINATION, LABEL)
-    prompts_used: ClassVar[tuple[str, ...]] = (
+    name = "haluagent"
+    version = 1
+    about = "questions with hallucinated answers in three formats (C-FAITH)"
+    benchmark = "cfaith"
+    paper = "cfaith"
+    checks = (FORMAT, ANSWER, HALLUCINATION, LABEL)
+    prompts_used = (
         *("types", "question", "hallucinate", "label"),
         *("check_answer", "check_hallucination", "check_label", "check_types", "choice"),
     )
-    generating: ClassVar[tuple[str, ...]] = ("types", "question", "hallucinate", "label")
+    generating = ("types", "question", "hallucinate", "label")
 
     language: Annotated[str, Help("language of the documents and the prompts (ISO 639-1)")] = "zh"
     types: Annotated[

@@ -11,21 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import (
-    GENERATOR,
-    VERIFIER,
-    Ask,
-    Draft,
-    Fault,
-    KeptFile,
-    Pipeline,
-    Row,
-    TextPair,
-    some_of,
-)
+from halu_tasks.builders.pipeline import Ask, Draft, Fault, KeptFile, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.pipelines import refact_edits
 from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose, alike
 from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice, read_object, read_texts, read_verdicts
@@ -59,16 +48,14 @@ Edits = tuple[Edit, ...]
 class RefactPipeline(Pipeline):
     """Make two drafts of each question with a true answer: a sentence negated, and entities replaced."""
 
-    name: ClassVar[str] = "refact_pipeline"
-    version: ClassVar[int] = 2
-    about: ClassVar[str] = "true answers made false by a negated sentence or by replaced entities (ReFACT)"
-    benchmark: ClassVar[str] = "refact"
-    paper: ClassVar[str] = "refact"
-    checks: ClassVar[tuple[str, ...]] = (FACTS, PHRASE, FORMAT, EQUIVALENT, CHOICE, *_CRITERIA, TAGS)
-    prompts_used: ClassVar[tuple[str, ...]] = (
-        *("facts", "negate", "phrase", "mentions", "replace", "equivalent", "convincing", "verify"),
-    )
-    generating: ClassVar[tuple[str, ...]] = ("facts", "negate", "phrase", "mentions", "replace", "convincing")
+    name = "refact_pipeline"
+    version = 2
+    about = "true answers made false by a negated sentence or by replaced entities (ReFACT)"
+    benchmark = "refact"
+    paper = "refact"
+    checks = (FACTS, PHRASE, FORMAT, EQUIVALENT, CHOICE, *_CRITERIA, TAGS)
+    prompts_used = ("facts", "negate", "phrase", "mentions", "replace", "equivalent", "convincing", "verify")
+    generating = ("facts", "negate", "phrase", "mentions", "replace", "convincing")
 
     max_chars: Annotated[Count, Help("maximum length of a question with its answer in characters")] = 1_000
     min_chars: Annotated[Natural, Help("minimum length of a question with its answer in characters")] = 500
@@ -263,18 +250,17 @@ class Transformation:
         checks, row = tuple(sorted(self.checks, key=self.pipeline.checks.index)), {} if self.faults else row
         return Draft.of(self.document, self.kind, self.kind, checks=checks, faults=merged, row=row)
 
-    def prompt(self, name: str, **shown: str) -> str:
-        """Return the prompt `name` filled with question, answer and further values."""
-        texts = {"question": fence(str(self.document.fields["question"])), "answer": fence(self.prose.text)}
-        return self.pipeline.prompt(name, **{**texts, **shown})
-
-    async def generate(self, name: str, **shown: str) -> str:
-        """Ask the generator the prompt `name`."""
-        return await self.ask(self.prompt(name, **shown), GENERATOR)
+    async def generate(self, name: str, draw: int = 0, draws: int = 1, /, **shown: str) -> str:
+        """Ask the generator the prompt `name`, filled with question, answer and further values."""
+        return await self.pipeline.generate(self.ask, name, draw, draws, **{**self._texts, **shown})
 
     async def verify(self, name: str, **shown: str) -> str:
-        """Ask the verifier the prompt `name`."""
-        return await self.ask(self.prompt(name, **shown), VERIFIER)
+        """Ask the verifier the prompt `name`, filled with question, answer and further values."""
+        return await self.pipeline.verify(self.ask, name, **{**self._texts, **shown})
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        return {"question": fence(str(self.document.fields["question"])), "answer": fence(self.prose.text)}
 
     def _drop(self, *faults: Fault) -> NoReturn:
         self.faults += faults
@@ -316,8 +302,8 @@ class Transformation:
         spans, draws = await self._mentions(facts), self.pipeline.candidates
         phrases = [self.prose.text[slice(*span)] for span in spans]
         answer = fence(refact_edits.marked(self.prose.text, spans, SWAP))
-        prompt = self.prompt("replace", answer=answer, number=str(len(phrases)), phrases=_listed(phrases))
-        replies = await gather(*(self.ask(prompt, GENERATOR, draw=draw, draws=draws) for draw in range(draws)))
+        shown = {"answer": answer, "number": str(len(phrases)), "phrases": _listed(phrases)}
+        replies = await gather(*(self.generate("replace", draw, draws, **shown) for draw in range(draws)))
         return [_read_replacements(self.prose, spans, reply) for reply in replies]
 
     async def _mentions(self, facts: Sequence[Span]) -> list[Span]:
