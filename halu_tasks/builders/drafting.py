@@ -67,12 +67,11 @@ def build_task(name: str, documents: str = "", **options: Any) -> Task:
     selected = in_order(pipeline.documents(path))
     if not selected:
         raise DataError(f"{path}: contains no documents")
-    given = {key: value for key, value in options.items() if value is not None}
     pipeline.ready()
     reach_active()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in selected], name=name, location=str(path)),
-        solver=draft_items(name, given),
+        solver=draft_items(name, {key: value for key, value in options.items() if value is not None}),
         scorer=drafted(),
         metrics=[build_figures(list(pipeline.checks))],
         # without a temperature, which the pipeline has one of for each role; see `draft_items`
@@ -86,14 +85,11 @@ def build_task(name: str, documents: str = "", **options: Any) -> Task:
 
 def _sample(document: Document, pipeline: Pipeline) -> Sample:
     """Return the sample of a document; of a refused one, only the beginning is shown."""
-    refused = pipeline.refuse(document)
-    shown = document.text if refused is None else document.text[:_REFUSED_SHOWN]
-    record = {
-        "fields": {} if refused else document.fields,
-        "licence": document.licence,
-        "refused": refused and list(refused),
-    }
-    return Sample(id=document.id, input=shown or "(empty)", metadata={BUILD: record})
+    text, fields, refused = document.text, document.fields, pipeline.refuse(document)
+    if refused:
+        text, fields = text[:_REFUSED_SHOWN], {"licence": document.licence}
+    record = {"fields": fields, "refused": refused and list(refused)}
+    return Sample(id=document.id, input=text or "(empty)", metadata={BUILD: record})
 
 
 @solver
@@ -144,9 +140,9 @@ def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
                 drafts = tuple(await pipeline.drafts(document, ask_role))
             except RequestFailed as failed:
                 refused = Fault("request", str(failed))
-        outcome = DocumentOutcome(id, drafts, refused, record["licence"])
-        kept = sum(bool(draft.row) for draft in outcome.drafts)
-        summary = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"
+        outcome = DocumentOutcome(id, drafts, refused, document.licence)
+        items = sum(bool(draft.row) for draft in drafts)
+        summary = f"refused: {refused.reason}" if refused else f"{items} of {len(drafts)} kept"
         state.output = ModelOutput.from_content(str(state.model), summary)
         state.output.metadata = {BUILD: _OUTCOMES.dump_python(outcome, mode="json")}
         return state
@@ -174,8 +170,8 @@ def build_figures(checks: list[str]) -> Metric:
         numbers, counts = Counter[str](documents=len(records), refused=0, drafts=0, items=0), PassCounts()
         for record in records:
             counts.add(record["counts"])
-            kept, drafts = record["counts"].get(KEPT, (0, 0))
-            numbers.update(refused=record["refused"], drafts=drafts, items=kept)
+            items, drafts = record["counts"].get(KEPT, (0, 0))
+            numbers.update(refused=record["refused"], drafts=drafts, items=items)
         rates = counts.rates(checks).items()
         figures = {key: value for name, rate in rates for key, value in spread(name, rate.share).items()}
         return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}}
@@ -236,10 +232,10 @@ class DraftLogs:
         return [log for log, written in sorted(logs, key=lambda entry: (entry[0].eval.created, entry[1]))]
 
     def _check(self, log: EvalLog) -> None:
-        logged, planned, fault = (log.eval.metadata or {}).get(BUILD), _planned(log), ""
-        if not isinstance(logged, dict):
+        settings, planned, fault = (log.eval.metadata or {}).get(BUILD), _planned(log), ""
+        if not isinstance(settings, dict):
             raise DataError(f"{log.location}: is not the log of a build (its task is {log.eval.task})")
-        if other := next((key for key, value in self.settings.items() if logged.get(key) != value), None):
+        if other := next((key for key, value in self.settings.items() if settings.get(key) != value), None):
             fault = f"belongs to another build (its {other} differs)"
         if self.ids is not None and (stray := planned ^ self.ids if _is_finished(log) else planned - self.ids):
             fault = f"has other documents than {self.name} ({min(stray)!r})"
