@@ -155,17 +155,17 @@ def _label_of(row: Row, fingerprints: Mapping[Key, str], labels: Sequence[str]) 
     Raises:
         ValueError: The row is not of these items, or has no label of the list.
     """
-    key, given = Key(str(row.get("item") or ""), str(row.get("part") or "")), row.get("label")
+    key, label = Key(str(row.get("item") or ""), str(row.get("part") or "")), row.get("label")
     if key not in fingerprints:
         raise ValueError(f"item {key.item!r} is not in the dataset" if key.item else "expected an item's id in 'item'")
     if "text" in row and fingerprint(str(row["text"])) != fingerprints[key]:
         raise ValueError(f"item {key.item!r} has another text in the dataset")
-    texts = {str(each).strip() for each in (given if isinstance(given, list) else [given]) if each is not None}
-    spellings = {label.casefold(): label for label in labels}
-    known = {spellings.get(text.casefold(), "") for text in texts - {""}}
-    if len(known) > 1 or "" in known:
+    texts = {str(each).strip() for each in (label if isinstance(label, list) else [label]) if each is not None}
+    spellings = {each.casefold(): each for each in labels}
+    names = {spellings.get(text.casefold(), "") for text in texts - {""}}
+    if len(names) > 1 or "" in names:
         raise ValueError(f"label is {', '.join(sorted(texts))}, expected {' or '.join(labels)}")
-    return key, next(iter(known), "")
+    return key, next(iter(names), "")
 
 
 # --- what the labels say --------------------------------------------------------------------------
@@ -252,36 +252,33 @@ def annotated(
         rule: How labels are combined, see `settled`.
         least: Minimum number of labels of an item.
     """
-    kept, relabelled, with_labels = [], 0, 0
+    remaining, relabelled, with_labels = [], 0, 0
     dropped: dict[str, Counter[str]] = defaultdict(Counter)
     documents: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     clusters: dict[str, dict[Key, str]] = defaultdict(dict)
     for item in items:
-        votes: dict[str, str | None] = {}
-        reasons, number = [], 0
+        votes, reasons, is_labelled = dict[str, str | None](), list[str](), False
         for key in (Key(item.id, part) for part in pipeline.parts(item)):
             clusters[key.kind][key] = item.document
             labels = [each[key] for each in annotators.values() if key in each]
-            number += len(labels)
-            vote, reason = settled(labels, rule, least)
-            votes[key.part] = vote
+            votes[key.part], reason = settled(labels, rule, least)
+            vote, is_labelled = votes[key.part], is_labelled or bool(labels)
             if len(labels) >= least:
                 documents[key.kind][vote or reason].append(item.document)
             if vote in (None, pipeline.labels[-1]):
                 reasons.append(f"{key.kind} {reason or f'voted {vote}'}".strip())
-        with_labels += bool(number)
-        result = pipeline.annotated(item, votes)
-        if result is None:
-            dropped[next(iter(reasons), f"voted {votes.get('')}")][item.kind] += 1
-        else:
-            kept.append(result)
+        with_labels += is_labelled
+        if result := pipeline.annotated(item, votes):
+            remaining.append(result)
             relabelled += result != item
-    return kept, Annotation(
+        else:
+            dropped[next(iter(reasons), f"voted {votes.get('')}")][item.kind] += 1
+    return remaining, Annotation(
         rule=rule,
         least=least,
         items=len(items),
         annotated=with_labels,
-        kept=len(kept),
+        kept=len(remaining),
         relabelled=relabelled,
         dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
         labels={kind: _label_shares(of_label) for kind, of_label in documents.items()},

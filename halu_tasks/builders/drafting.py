@@ -17,7 +17,7 @@ from anyio import to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, HeadlineMetric
-from inspect_ai.model import GenerateConfig, Model, ModelOutput
+from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
     active_generate_config,
 )
@@ -113,22 +113,16 @@ def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
         try:
             return (await ask(prompt, role, cache=False, draw=draw, **_call_settings(pipeline, role, draws))).completion
         except RetryError:
-            await check_reachable(model)
-            raise
-
-    async def check_reachable(model: Model) -> None:
-        """Raise ModelError if a model whose call was given up does not answer anything else either.
-
-        Otherwise every further document would wait for it just as long.
-        """
-        async with lock:
-            if str(model) not in unreachable:
+            # if the model answers nothing else either, every further document would wait for it just as long
+            async with lock:
                 try:
-                    await to_thread.run_sync(partial(reach, [model], again=True))
-                except ModelError as error:
-                    unreachable[str(model)] = error
-        if reason := unreachable.get(str(model)):
-            raise reason
+                    if str(model) not in unreachable:
+                        await to_thread.run_sync(partial(reach, [model], again=True))
+                except ModelError as reason:
+                    unreachable[str(model)] = reason
+            if error := unreachable.get(str(model)):
+                raise error from None
+            raise
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         record, id = state.metadata[BUILD], str(state.sample_id)
@@ -232,7 +226,7 @@ class DraftLogs:
         return [log for log, written in sorted(logs, key=lambda entry: (entry[0].eval.created, entry[1]))]
 
     def _check(self, log: EvalLog) -> None:
-        settings, planned, fault = (log.eval.metadata or {}).get(BUILD), _planned(log), ""
+        settings, planned, fault = (log.eval.metadata or {}).get(BUILD), _sample_ids(log), ""
         if not isinstance(settings, dict):
             raise DataError(f"{log.location}: is not the log of a build (its task is {log.eval.task})")
         if other := next((key for key, value in self.settings.items() if settings.get(key) != value), None):
@@ -292,7 +286,7 @@ class DraftLogs:
         finished = self.finished()
         outcomes: dict[str, DocumentOutcome] = {}
         for log in [finished] if finished else [log for log in self.headers() if log.status != "started"]:
-            missing = _planned(log)
+            missing = _sample_ids(log)
             for sample in samples_of(log.location):
                 id, record = str(sample["id"]), ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
                 missing.discard(id)
@@ -300,7 +294,7 @@ class DraftLogs:
                     outcomes[id] = _OUTCOMES.validate_python(record)
             if finished and missing:
                 raise DataError(
-                    f"{log.location}: lacks {len(missing)} of its {len(_planned(log))} documents ({min(missing)!r}); "
+                    f"{log.location}: lacks {len(missing)} of {len(_sample_ids(log))} documents ({min(missing)!r}); "
                     "restore it from a backup, or move it away and run the halu-tasks build command again to redo that "
                     "part"
                 )
@@ -312,8 +306,7 @@ def _is_finished(log: EvalLog) -> bool:
     return log.status == "success" and not log.invalidated
 
 
-def _planned(log: EvalLog) -> set[str]:
-    """Return the ids of the documents a run was started with."""
+def _sample_ids(log: EvalLog) -> set[str]:
     return {str(id) for id in log.eval.dataset.sample_ids or ()}
 
 

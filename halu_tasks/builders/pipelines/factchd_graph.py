@@ -357,7 +357,6 @@ def quantity_of(text: str) -> Quantity | None:
 
 
 def _date(match: re.Match[str]) -> Quantity | None:
-    """Convert a matched date; None if month or day are out of range."""
     year, month, day = int(match[1]), int(match[2]), int(match[3] or 0)
     if month > 12 or day > 31 or (day and not month):
         return None
@@ -415,7 +414,6 @@ def facts_in(
 
 
 def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of triples, and those of texts."""
     rows = [file for file in visible_files(path) if file.name.endswith((".jsonl", ".jsonl.gz"))]
     files = rows if path.is_dir() else [path]
     triples = [file for file in files if _holds_triples(file)]
@@ -428,7 +426,6 @@ def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _holds_triples(path: Path) -> bool:
-    """Whether a file contains triples rather than texts."""
     for line, row in json_lines(path):
         if "text" in row:
             return False

@@ -118,7 +118,7 @@ class FactCHDPipeline(Pipeline):
     def __post_init__(self) -> None:
         super().__post_init__()
         # report a damaged file before any model is asked
-        _ = self._known
+        _ = self._examples
 
     @property
     def prompt_names(self) -> tuple[str, ...]:
@@ -128,8 +128,8 @@ class FactCHDPipeline(Pipeline):
     @property
     def settings(self) -> dict[str, Any]:
         """The pipeline's settings, with a hash of the demonstrations."""
-        known = short_hash(*("\0".join(each.values()) for each in self._known)) if self._known else None
-        return {**super().settings, "demonstrations": known}
+        rows = ["\0".join(each.values()) for each in self._examples]
+        return {**super().settings, "demonstrations": short_hash(*rows) if rows else None}
 
     # --- documents --------------------------------------------------------------------------------
 
@@ -171,7 +171,6 @@ class FactCHDPipeline(Pipeline):
         return [_with_twin(*pair) for pair in (drafts, drafts[::-1])]
 
     def _rule(self, subgraph: Subgraph) -> str:
-        """Return the rule that queries about a subgraph follow."""
         first, second = (*(fence(" | ".join(condition)) for condition in subgraph.conditions), "", "")[:2]
         return self.prompt(f"rule_{subgraph.operation or subgraph.pattern}", first=first, second=second)
 
@@ -279,12 +278,11 @@ class FactCHDPipeline(Pipeline):
     # --- demonstrations ---------------------------------------------------------------------------
 
     @cached_property
-    def _known(self) -> tuple[dict[str, str], ...]:
-        """The user's demonstrations, if there are any."""
+    def _examples(self) -> tuple[dict[str, str], ...]:
         return read_demonstrations(Path(self.demonstrations).expanduser()) if self.demonstrations else ()
 
     def _fitting(self, pattern: str, label: str) -> list[dict[str, str]]:
-        return [each for each in self._known if each["label"] == label and each["pattern"] in ("", pattern)]
+        return [each for each in self._examples if each["label"] == label and each["pattern"] in ("", pattern)]
 
     def _demonstrations(self, document: Document, label: str) -> str:
         """Return some demonstrations of a draft's pattern and label as prompts show them; empty if there are none."""
@@ -297,7 +295,7 @@ class FactCHDPipeline(Pipeline):
         """Warn of patterns and labels without demonstrations, if there are any, as their drafts do without."""
         kinds = product(_CATEGORIES, LABELS)
         without = [f"{pattern}/{label}" for pattern, label in kinds if not self._fitting(pattern, label)]
-        if self._known and without:
+        if self._examples and without:
             logger.warning("there are no demonstrations for %s; such drafts are made without", ", ".join(without))
 
     # --- items ------------------------------------------------------------------------------------

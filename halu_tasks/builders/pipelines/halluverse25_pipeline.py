@@ -238,12 +238,12 @@ def form_faults(original: str, edited: str, language: str) -> list[str]:
 def extent_faults(original: str, edited: str, kind: str, language: str) -> list[str]:
     """Return why an edit changes too little or too much for its type; empty if it does not."""
     before, after = words(original, language), words(edited, language)
-    longer, kept = max(len(before), len(after)), LCSseq.similarity(before, after)
-    if kept == longer:
+    longer, common = max(len(before), len(after)), LCSseq.similarity(before, after)
+    if common == longer:
         return ["unchanged"]
     if kind == SENTENCE:
-        return ["only one word changed"] if longer - kept < REWRITTEN else []
-    return ["mostly rewritten"] if kept / longer < KEPT else []
+        return ["only one word changed"] if longer - common < REWRITTEN else []
+    return ["mostly rewritten"] if common / longer < KEPT else []
 
 
 def finished(original: str, edited: str) -> str:

@@ -121,18 +121,18 @@ class Prose:
 
         A word that is capitalized at the beginning of a sentence is the same word in lower case.
         """
-        found = _whole_words(self.text, phrase)
+        spans = _whole_words(self.text, phrase)
         first = phrase[:1]
         other = first.lower() if first.isupper() else first.upper()
         if other == first or len(other) != 1:
-            return found
+            return spans
         toggled = _whole_words(self.text, other + phrase[1:])
         if not first.isupper():
             toggled = [span for span in toggled if self.begins(span[0])]
-        elif not found or not all(self.begins(start) for start, _ in found):
+        elif not spans or not all(self.begins(start) for start, _ in spans):
             # a capital letter in the middle of a sentence belongs to a name
             toggled = []
-        return sorted([*found, *toggled])
+        return sorted([*spans, *toggled])
 
     def changed_parts(self, edits: Sequence[Edit]) -> list[tuple[str, str]]:
         """Return the sentences that edits change, before and after; an edit over several sentences joins them."""
@@ -184,12 +184,12 @@ def _is_mark(char: str) -> bool:
 
 def longest(text: str, spans: Iterable[Span]) -> list[Span]:
     """Return the spans that do not overlap a longer one, in order, joining those separated only by white space."""
-    kept: list[Span] = []
+    separate: list[Span] = []
     for start, end in sorted(set(spans), key=lambda span: (span[0] - span[1], span[0])):
-        if all(end <= other[0] or other[1] <= start for other in kept):
-            kept.append((start, end))
+        if all(end <= other[0] or other[1] <= start for other in separate):
+            separate.append((start, end))
     joined: list[Span] = []
-    for start, end in sorted(kept):
+    for start, end in sorted(separate):
         if joined and not text[joined[-1][1] : start].strip():
             joined[-1] = joined[-1][0], end
         else:
@@ -341,7 +341,6 @@ def _words(phrase: str) -> list[str]:
 
 
 def _plain_word(word: str) -> str:
-    """Normalize a word for comparison."""
     return word.strip().replace("’", "'").casefold()
 
 
@@ -393,7 +392,6 @@ async def same_meaning(model: str, one: str, other: str) -> Answer[str]:
 
 
 def _decide(model: str, one: str, other: str) -> Answer[str]:
-    """Classify both directions."""
     with _LOCK:
         import torch
 
