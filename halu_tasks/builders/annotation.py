@@ -199,7 +199,7 @@ class Annotation:
     """What annotators say of a dataset: the content of `annotation.json`.
 
     Attributes:
-        rule: How labels are combined, see `settled`.
+        rule: How labels are combined, see `agreed_label`.
         least: Minimum number of labels of an item.
         items: The number of items.
         annotated: The number of items with a label.
@@ -224,7 +224,7 @@ class Annotation:
     annotators: Mapping[str, int]
 
 
-def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -> tuple[str | None, str]:
+def agreed_label(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -> tuple[str | None, str]:
     """Return the label that annotators agree on, or None and the reason.
 
     Args:
@@ -240,7 +240,7 @@ def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -
     return (label, "") if agreed else (None, NO_MAJORITY)
 
 
-def annotated(
+def apply_labels(
     pipeline: Pipeline, items: Sequence[Draft], annotators: Mapping[str, Labels], rule: str, least: int
 ) -> tuple[list[Draft], Annotation]:
     """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report.
@@ -249,7 +249,7 @@ def annotated(
         pipeline: The pipeline that built the items.
         items: The items of the dataset.
         annotators: The labels of each annotator.
-        rule: How labels are combined, see `settled`.
+        rule: How labels are combined, see `agreed_label`.
         least: Minimum number of labels of an item.
     """
     remaining, relabelled, with_labels = [], 0, 0
@@ -261,7 +261,7 @@ def annotated(
         for key in (Key(item.id, part) for part in pipeline.parts(item)):
             clusters[key.kind][key] = item.document
             labels = [each[key] for each in annotators.values() if key in each]
-            votes[key.part], reason = settled(labels, rule, least)
+            votes[key.part], reason = agreed_label(labels, rule, least)
             vote, is_labelled = votes[key.part], is_labelled or bool(labels)
             if len(labels) >= least:
                 documents[key.kind][vote or reason].append(item.document)

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import TypeAdapter
 
 from halu_tasks import __version__
-from halu_tasks.builders.annotation import Annotation, annotated, fingerprint, read_labels, shown_texts
+from halu_tasks.builders.annotation import Annotation, apply_labels, fingerprint, read_labels, shown_texts
 from halu_tasks.builders.dataset_build import read_gate
 from halu_tasks.builders.duplicates import DuplicateOf, duplicate_filter
 from halu_tasks.builders.folder import (
@@ -182,7 +182,9 @@ def import_labels(folder: Folder, files: Sequence[Path], rule: str, least: int, 
         raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
     pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
     fingerprints = {key: fingerprint(text) for item in items for key, text in shown_texts(pipeline, item).items()}
-    remaining, annotation = annotated(pipeline, items, read_labels(files, fingerprints, pipeline.labels), rule, least)
+    remaining, annotation = apply_labels(
+        pipeline, items, read_labels(files, fingerprints, pipeline.labels), rule, least
+    )
     if output:
         with atomic_folder(output, "annotated items") as partial:
             rows = write_dataset(pipeline, remaining, partial / DATASET)

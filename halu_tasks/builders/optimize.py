@@ -323,7 +323,7 @@ class Optimization:
         usable, problems = defaultdict[str, dict[str, str]](dict), defaultdict[str, dict[str, str]](dict)
         for id, (n, prompt) in rewrites.items():
             name = f"round-{number}-candidate-{n}"
-            answer = rewritten(ModelOutput.model_validate(outputs.get(id, {})).completion, texts[prompt])
+            answer = read_rewrite(ModelOutput.model_validate(outputs.get(id, {})).completion, texts[prompt])
             problem = answer.reason if answer.value is None else self.pipeline.unusable(prompt, answer.value)
             if answer.value is None or problem:
                 problems[name][prompt] = problem
@@ -364,7 +364,7 @@ def rewrite_prompt() -> Solver:
     return solve
 
 
-def rewritten(reply: str, current: str) -> Answer[str]:
+def read_rewrite(reply: str, current: str) -> Answer[str]:
     """Read the rewritten prompt of a reply, between the last `<prompt>` and `</prompt>`.
 
     It must have the same placeholders as the current prompt, and differ from it.

@@ -245,11 +245,13 @@ def biographies(
     json: Annotated[bool, Help("print one JSON object instead of a table")] = False,
 ) -> int:
     """Run `halu-tasks build biographies`."""
-    from halu_tasks.builders.biographies import Wanted, fetch_biographies
+    from halu_tasks.builders.biographies import PeopleQuery, fetch_biographies
 
     languages = list(language) or ["en", "ar", "tr"]
-    wanted = Wanted(number=number, languages=languages, profession=profession, country=country, born=born, seed=seed)
-    fetched = fetch_biographies(output, contact, progress, wanted)
+    query = PeopleQuery(
+        number=number, languages=languages, profession=profession, country=country, born=born, seed=seed
+    )
+    fetched = fetch_biographies(output, contact, progress, query)
     print_record(to_json(fetched), as_json=json)
     if missing := number - fetched.people:
         warn(f"{missing:,} fewer people than requested")

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from rapidfuzz.distance import LCSseq
 
-from halu_tasks.builders.documents import Document, SourceText, ended, one_line, sentence_count
+from halu_tasks.builders.documents import Document, SourceText, ends_sentence, one_line, sentence_count
 from halu_tasks.builders.pipeline import Ask, Draft, Fault, PaperTemperature, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
@@ -97,7 +97,7 @@ class HalluVerse25Pipeline(Pipeline):
         kind = self.types[self.draw(document.id, sentence) % len(self.types)]
         reply = read_object(await self.generate(ask, kind, sentence=fence(sentence)), "edited")
         raw = (reply.value or {}).get("edited", "")
-        edited = finished(sentence, raw)
+        edited = match_style(sentence, raw)
         if not words(edited, self.language):
             return self.rejected(Fault(EDIT, reply.reason or "no words", sentence), document, kind, sentence)
         pair = f"original: {sentence}\nedited: {edited}"
@@ -246,7 +246,7 @@ def extent_faults(original: str, edited: str, kind: str, language: str) -> list[
     return ["mostly rewritten"] if common / longer < KEPT else []
 
 
-def finished(original: str, edited: str) -> str:
+def match_style(original: str, edited: str) -> str:
     """Return the edited sentence on one line, with the original's style of apostrophes and its full stop or none.
 
     Otherwise these alone would distinguish the two.
@@ -254,9 +254,9 @@ def finished(original: str, edited: str) -> str:
     text = one_line(edited)
     if "’" in original and "'" not in original:
         text = text.replace("'", "’")
-    if ended(original) and not ended(text):
+    if ends_sentence(original) and not ends_sentence(text):
         return text + (original[-1] if original[-1] in _STOPS else "")
-    if not ended(original) and text[-1:] in _STOPS and not _DOTTED.search(text):
+    if not ends_sentence(original) and text[-1:] in _STOPS and not _DOTTED.search(text):
         return text[:-1]
     return text
 

@@ -118,7 +118,7 @@ class RefactPipeline(Pipeline):
         if not isinstance(question, str) or not question.strip():
             return Fault("document", "no question", "the field 'question' must contain the question the text answers")
         for name, text in (("question", question), ("text", document.text)):
-            if reason := refact_edits.improper(text):
+            if reason := refact_edits.text_fault(text):
                 return Fault("document", reason, f"in the {name}")
         return self._filter(document, len(question) + len(document.text))
 
@@ -174,7 +174,7 @@ class RefactPipeline(Pipeline):
         Rows that the tasks would misread are left out.
         """
         yield MULTI, item.row
-        for row in refact_edits.singles(item.row):
+        for row in refact_edits.single_error_rows(item.row):
             yield SINGLE, row
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
@@ -285,10 +285,10 @@ class Transformation:
         reply = read_object(await self.generate("negate", sentence=fence(original)), "sentence")
         if reply.value is None:
             return Fault(FORMAT, "unreadable negation", f"{original}\n{reply.reason}")
-        text = refact_edits.begun_as(refact_edits.in_one_line(reply.value["sentence"], original), original)
+        text = refact_edits.capitalize_like(refact_edits.join_lines(reply.value["sentence"], original), original)
         if (stops := _STOPS.search(original)) and text[-1].isalnum():
             text += stops[0]
-        reason = refact_edits.unfit(text, original)
+        reason = refact_edits.replacement_fault(text, original)
         if not reason and len(sentence_spans(text, self.pipeline.language)) != 1:
             reason = "several sentences"
         if not reason and self.prose.has_sentence(text):
@@ -301,7 +301,7 @@ class Transformation:
         """Return for each of several sampled replies the edits that replace an entity, or why there are none."""
         spans, draws = await self._mentions(facts), self.pipeline.candidates
         phrases = [self.prose.text[slice(*span)] for span in spans]
-        answer = fence(refact_edits.marked(self.prose.text, spans, SWAP))
+        answer = fence(refact_edits.tag_spans(self.prose.text, spans, SWAP))
         shown = {"answer": answer, "number": str(len(phrases)), "phrases": _listed(phrases)}
         replies = await gather(*(self.generate("replace", draw, draws, **shown) for draw in range(draws)))
         return [_read_replacements(self.prose, spans, reply) for reply in replies]
@@ -340,10 +340,10 @@ class Transformation:
         text, stop_words = self.prose.text, refact_edits.stop_words(self.pipeline.language, self.pipeline.stop_words)
         if refact_edits.only_stop_words(phrase, stop_words):
             return [], "only stop words"
-        if refact_edits.mentioned(str(self.document.fields["question"]), phrase):
+        if refact_edits.mentions_phrase(str(self.document.fields["question"]), phrase):
             return [], "in the question"
         spans = self.prose.mentions(phrase)
-        if any(text[start:end] != refact_edits.in_one_line(text[start:end]) for start, end in spans):
+        if any(text[start:end] != refact_edits.join_lines(text[start:end]) for start, end in spans):
             return [], "contains a line end"
         if any(start <= a and b <= end for start, end in spans for a, b in self.prose.sentences):
             return [], "a whole sentence"
@@ -399,9 +399,9 @@ class Transformation:
         row = refact_edits.row_of(self.document, self.kind, edits)
         tagged = row["error_spans"]
         self.checks += [TAGS, *_CRITERIA]
-        if reason := refact_edits.misread(row, [self.prose.text[start:end] for start, end, _ in edits]):
+        if reason := refact_edits.reading_fault(row, [self.prose.text[start:end] for start, end, _ in edits]):
             self.faults.append(Fault(TAGS, reason, tagged))
-        elif not refact_edits.singles(row):
+        elif not refact_edits.single_error_rows(row):
             self.left_out.append(Fault(TAGS, NO_SINGLES, tagged))
         verdicts = read_verdicts(await self.verify("verify", changed=fence(tagged)), len(_CRITERIA))
         for (check, denied), verdict in zip(_CRITERIA.items(), verdicts, strict=True):
@@ -416,12 +416,12 @@ def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits
     edits, replaced_by = list[Edit](), dict[str, str]()
     for (start, end), text in zip(spans, texts.value, strict=True):
         original = prose.text[start:end]
-        reason = refact_edits.unfit(text, original)
+        reason = refact_edits.replacement_fault(text, original)
         if not reason and replaced_by.setdefault(alike(original), alike(text)) != alike(text):
             reason = "one phrase replaced in two ways"
         if reason:
             return Fault(FORMAT, reason, f"{original} → {text}")
-        edits.append((start, end, refact_edits.begun_as(text, original) if prose.begins(start) else text))
+        edits.append((start, end, refact_edits.capitalize_like(text, original) if prose.begins(start) else text))
     return tuple(edits)
 
 
