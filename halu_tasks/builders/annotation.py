@@ -1,7 +1,7 @@
 """Items as rows for annotators, the labels that they give, their agreement, and the items that they keep.
 
-Any tool can be used that shows `text` and keeps `item` and `part` beside the label that it adds: a spreadsheet, or
-doccano, whose JSON Lines have labels as lists. An annotator is named in `by`, or by the name of the file.
+Any tool will do that shows `text`, adds a label, and keeps `item` and `part`: a spreadsheet, or doccano, whose JSON
+Lines have labels as lists. The annotator is named in `by`; if it is empty, after the file.
 """
 
 from collections import Counter, defaultdict
@@ -122,7 +122,7 @@ def read_labels(paths: Sequence[Path], fingerprints: Mapping[Key, str], labels: 
     """Read the labels of each annotator from JSON Lines, CSV files or workbooks. Rows without a label are left out.
 
     Args:
-        paths: The files. A row whose `by` is empty is of the annotator after whom the file is named.
+        paths: The files. If `by` of a row is empty, the annotator is named after the file.
         fingerprints: The `fingerprint` of the text that was shown for each label.
         labels: The labels annotators could choose from.
 

@@ -3,7 +3,7 @@
 People are sampled from Wikidata by profession, country and year of birth; each has an article in at least one of the
 languages (appendix A). The same command resumes an interrupted run, and fetches only what the folder lacks.
 
-people.json        whose biographies, and the people that were sampled, with the titles of their articles
+people.json        the query, and the people that were sampled, with the titles of their articles
 <language>.jsonl   the documents
 left_out.jsonl     pages that give no document, and why
 """
@@ -72,7 +72,7 @@ class PeopleQuery:
     def sparql(self) -> str:
         """Return the SPARQL query for these people.
 
-        Articles are found by Wikidata's links to the Wikipedias, in any of the languages. The order is that of hashes
+        Articles are found by Wikidata's links to the Wikipedias, in any of the languages. They are ordered by hashes
         of the seed and the item, so the first results are a random sample, which is the same for the same seed and
         data.
 
@@ -283,7 +283,7 @@ def _content(url: str, reply: httpx.Response) -> dict[str, Any]:
     try:
         content = reply.json()
     except ValueError:
-        # the query service ends an answer that takes too long in the middle
+        # the query service cuts off an answer that takes too long
         raise busy("the answer is not JSON") from None
     if not isinstance(content, dict):
         raise DataError(f"{url}: expected a JSON object")

@@ -122,7 +122,7 @@ def _check_finished(folder: Folder) -> None:
 
 
 def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
-    """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
+    """Yield the items of a build without duplicates, count documents and drafts, and write what is rejected."""
     pipeline, counts = folder.pipeline, PassCounts()
     for outcome in folder.outcomes():
         collection.add(outcome)

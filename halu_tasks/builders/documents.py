@@ -66,7 +66,7 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 
 def text_files(folder: Path) -> list[Path]:
-    """Return the `.txt` and `.md` files of a folder, but for hidden ones."""
+    """Return the `.txt` and `.md` files of a folder, without hidden ones."""
     return [file for file in visible_files(folder) if file.suffix.lower() in (".txt", ".md")]
 
 

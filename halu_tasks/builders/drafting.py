@@ -1,7 +1,7 @@
-"""Pipelines as Inspect tasks with one sample per document, and what their logs say. All pipeline logic is elsewhere.
+"""Pipelines as Inspect tasks with one sample per document, and their logs. All pipeline logic is elsewhere.
 
-Under the metadata key `BUILD`, a log has the build's settings, a sample what is known of its document besides id and
-text, an output the `DocumentOutcome`, and a score the counts from which rates are computed.
+Under the metadata key `BUILD`, a log has the build's settings, a sample the other fields of its document and why it was
+refused, an output the `DocumentOutcome`, and a score the counts from which rates are computed.
 """
 
 import math

@@ -49,7 +49,7 @@ DOCUMENTS, LOGS, DATASET = "documents", "logs", "dataset"
 ITEMS = "items.jsonl"
 
 
-# --- folders in which an interrupted command goes on ----------------------------------------------
+# --- folders in which an interrupted command resumes ----------------------------------------------
 
 
 @contextmanager
@@ -140,7 +140,7 @@ class BuildPlan(BaseModel):
 
     def determines(self, *, gated: bool) -> dict[str, Any]:
         """Return what determines the replies, with the number of samples if there is a gate."""
-        # settings cover all options: defaults that were specified explicitly, too
+        # settings cover all options, including defaults that were specified explicitly
         gate = {"gate_samples": self.samples} if gated else {}
         return {"documents": f"{self.source}, sha256 {self.sha256}", **self.settings, **self.models, **gate}
 
@@ -320,7 +320,7 @@ def begin(
         if is_new:
             _create(path, pipeline, plan, documents, options, part_size)
         folder = Folder(path)
-        # 0 goes on without judging the samples
+        # with 0, the build continues without judging the samples
         gated = bool(plan.samples and folder.plan.samples)
         require_same(path, "a build", folder.plan.determines(gated=gated), plan.determines(gated=gated))
         try:
@@ -412,7 +412,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the sha256 of a file, or of the names and contents of a folder's files, but for hidden ones.
+    """Return the sha256 of a file, or of the names and contents of a folder's files, without hidden ones.
 
     Raises:
         UsageError: There is no such file or folder.

@@ -251,7 +251,7 @@ class Pipeline(ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything besides the models that determines what a document becomes, as JSON values."""
+        """What determines the drafts of a document besides the models, as JSON values."""
         values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         values.pop("prompts")
         return {"builder": self.name, "version": self.version, **values, "prompt_hash": prompt_hash(self.texts)}
@@ -297,7 +297,7 @@ class Pipeline(ABC):
         return True
 
     def sampled_as(self, document: Document) -> str:
-        """Return the group of a document of which the gate samples some; one group by default."""
+        """Return the group of a document; the gate samples some of each group. There is one by default."""
         return ""
 
     # --- drafts -----------------------------------------------------------------------------------

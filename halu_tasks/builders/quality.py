@@ -1,4 +1,4 @@
-"""Quality of a built dataset as far as it needs neither a model nor annotators.
+"""Quality of a built dataset that can be measured without models and annotators.
 
 | check | what is measured | flagged |
 |---|---|---|

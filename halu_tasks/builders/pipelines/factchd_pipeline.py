@@ -267,7 +267,7 @@ class FactCHDPipeline(Pipeline):
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
         """Return the prompt that caused a fault; none if the verifier could not be read.
 
-        A label that is not confirmed is blamed on what says of responses with this label how they have to be.
+        A label that is not confirmed is blamed on the prompt that describes responses with this label.
         """
         if fault.reason.startswith(UNREADABLE):
             return ()

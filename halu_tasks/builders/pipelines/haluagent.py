@@ -155,7 +155,7 @@ class HaluAgent(Pipeline):
         return Answer(names) if all(names) else Answer(None, "an unknown type")
 
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
-        """Return the prompts whose reply failed the check; for a label also the definitions that it shows."""
+        """Return the prompts whose reply failed the check; for a label also the definitions of types."""
         if fault.check == FORMAT:
             prompt = _BLAMED_FORMATS.get(fault.reason.partition(":")[0])
             return (prompt,) if prompt else ()
@@ -236,9 +236,9 @@ def _kinds_of(text: str) -> dict[str, tuple[str, str]]:
 
 
 def _most_frequent(types: Sequence[str], asked_for: str) -> str:
-    """Return the type a question is meant to provoke: the most frequent one of its hallucinated answers (section 4.1).
+    """Return the type that a question provokes: the most frequent one of its hallucinated answers (section 4.1).
 
-    Of equally frequent ones, this is the type that was asked for, or the first.
+    Among equally frequent ones, it is the type that was asked for, or the first.
     """
     counts = Counter(types)
     return max(counts, key=lambda each: (counts[each], each == asked_for, -types.index(each)), default=asked_for)

@@ -230,7 +230,7 @@ class Transformation:
 
         Args:
             facts: The factual sentences.
-            faults: Why other strings that were said to be factual sentences are none.
+            faults: Why other strings that the generator gave are no factual sentences.
         """
         row: Row = {}
         try:
@@ -267,7 +267,7 @@ class Transformation:
         raise Dropped
 
     def _require(self, check: str, results: Sequence[Any], faults: Sequence[Fault]) -> None:
-        """Drop the draft unless a check left some results, in spite of the faults of others."""
+        """Drop the draft with the faults if a check left no results."""
         self.checks.append(check)
         if not results:
             self._drop(*faults)
@@ -379,7 +379,7 @@ class Transformation:
             faults += objections(EQUIVALENT, verdict, "same meaning", f"{before}\n{after}", NO)
         return sorted(faults, key=lambda fault: fault.reason != "same meaning")
 
-    # --- the choice of a variant, and what it has to be (sections 3.2 and 3.3) --------------------
+    # --- choosing and verifying a variant (sections 3.2 and 3.3) ----------------------------------
 
     async def _most_convincing(self, variants: Sequence[Edits]) -> Edits:
         """Return the variant that the generator chooses."""
