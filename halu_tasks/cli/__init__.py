@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -137,6 +138,8 @@ def main(argv: list[str] | None = None) -> int:
         finally:
             # flush here, where an error can be reported; when Python flushes at exit, it is too late
             sys.stdout.flush()
+            if argv is None:
+                gc.freeze()  # so that nothing is searched for garbage when the process ends
     except BrokenPipeError:
         # the reader of a pipe has closed it, as `| head` does
         _discard_output()

@@ -100,11 +100,11 @@ def write_details(report: Report, table: Path) -> None:
         # a progress bar, only on a terminal
         for column in tqdm(report.columns, desc="comparing", unit="task", disable=None):
             others: dict[Any, ScoredReply] = {}
-            replies = {entry.id: _records(column, run, others) for entry, run in column.runs.items()}
+            scores = {entry.id: by_cluster(run.scores) for entry, run in column.runs.items()}
+            replies = {entry.id: _records(column, run, scores[entry.id], others) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                rows = _rows(column, run, entry.label, replies[entry.id])
-                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-            column.details = _details(column, replies, limit, _per_kind(report))
+                writer.write_table(_table(column, run, entry.label, replies[entry.id]))
+            column.details = _details(column, scores, replies, limit, _per_kind(report))
 
 
 def _per_kind(report: Report) -> int:
@@ -112,19 +112,19 @@ def _per_kind(report: Report) -> int:
     return max(3, min(PER_KIND, 100 // max(len(report.columns), 1)))
 
 
-def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[ReplyRecord]:
+def _records(column: Column, run: Run, own: Columns, others: dict[Any, ScoredReply]) -> list[ReplyRecord]:
     """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
-    mode = OTHER_MODE[run.scoring]
-    values = _values_of(column.measure, run.scores)
+    mode, asks_confidence = OTHER_MODE[run.scoring], run.asked["confidence"]
+    values = _values_of(column.measure, own)
     if column.benchmark_task.judge_spec:
-        return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
+        return [ReplyRecord(*answered, None, value, None) for answered, value in zip(run.answers, values, strict=True)]
     scores = []
     for answered in run.answers:
         key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
         if key not in others:
-            others[key] = answered.scored(column.benchmark_task, mode, asks_confidence=run.asked["confidence"])
+            others[key] = answered.scored(column.benchmark_task, mode, asks_confidence=asks_confidence)
         scores.append(others[key])
-    other_values = _values_of(_metrics(column, mode).get(column.headline), scores)
+    other_values = _values_of(_metrics(column, mode).get(column.headline), Columns.of(scores))
     pairs = zip(run.answers, scores, values, other_values, strict=True)
     return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
 
@@ -133,25 +133,33 @@ def _metrics(column: Column, mode: str) -> dict[str, Metric]:
     return {metric.name: metric for metric in column.benchmark_task.metrics_of(mode, column.first.scores)}
 
 
-def _values_of(metric: Metric | None, scores: Sequence[ScoredReply]) -> list[float | None]:
+def _values_of(metric: Metric | None, scores: Columns) -> list[float | None]:
     """Return the figure of each single item, None where the metric does not define one."""
     if metric is None:
         return [None] * len(scores)
-    return [None if math.isnan(value) else value for value in metric.of_items(Columns.of(scores))]
+    return [None if math.isnan(value) else value for value in metric.of_items(scores)]
 
 
-def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> list[dict[str, Any]]:
+def _table(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> pa.Table:
     """Return the rows of the table with the replies of an entry."""
-    rows = []
-    for item, reply, score, other, value, other_value in replies:
-        row: dict[str, Any] = {"entry": label, "column": column.title, "task": run.task, "source": run.source}
-        row |= {**score.as_json(), "system": item.system, "prompt": item.prompt, "reply": reply}
-        if other:
-            row |= {"other_scoring": OTHER_MODE[run.scoring], "other_answer": other.answer}
-            row["other_outcome"] = other.outcome
-        texts: dict[str, Any] = {key: _text(text) for key, text in row.items()}
-        rows.append(texts | {"value": value, "other_value": other_value})
-    return rows
+    scores, others = [reply.score.as_json() for reply in replies], [reply.other for reply in replies]
+    texts: dict[str, list[Any]] = {
+        **{"entry": [label], "column": [column.title], "task": [run.task], "source": [run.source]},
+        **{each.name: [score.get(each.name) for score in scores] for each in fields(ScoredReply)},
+        "system": [reply.item.system for reply in replies],
+        "prompt": [reply.item.prompt for reply in replies],
+        "reply": [reply.reply for reply in replies],
+        "other_scoring": [other and OTHER_MODE[run.scoring] for other in others],
+        "other_answer": [other and other.answer for other in others],
+        "other_outcome": [other and other.outcome for other in others],
+    }
+    columns: dict[str, list[Any]] = {}
+    for name, values in texts.items():
+        columns[name] = [_text(value) for value in values]
+    for name in ("entry", "column", "task", "source"):
+        columns[name] *= len(replies)
+    columns |= {"value": [reply.value for reply in replies], "other_value": [reply.other_value for reply in replies]}
+    return pa.table(columns, schema=SCHEMA)
 
 
 def _text(value: Any) -> str | None:
@@ -161,14 +169,13 @@ def _text(value: Any) -> str | None:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Json:
+def _details(column: Column, scores: Mapping[str, Columns], replies: Replies, limit: int, per_kind: int) -> Json:
     task = column.benchmark_task
     label = task.scoring.choices[0] if task.scoring.choices else None
-    scores = {entry.id: run.scores for entry, run in column.runs.items()}
     labelled = isinstance(task.scoring.answer, Label)
-    matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
+    matrices = [_confusion(entry.id, run.scores) for entry, run in column.runs.items()] if labelled else []
     curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
-    modes = list(_both_modes(column, replies)) or None
+    modes = list(_both_modes(column, scores, replies)) or None
     attempts = attempts_of(task.scorers[column.scoring].facts)
     risks = [_risk(entry, attempts, own) for entry, own in scores.items()] if attempts else []
     return {
@@ -183,9 +190,8 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
     }
 
 
-def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> Iterator[Json]:
+def _breakdowns(column: Column, scores: Mapping[str, Columns]) -> Iterator[Json]:
     """Break the headline, and the shares of a judge's labels, down by each tag with several values."""
-    columns = {entry: by_cluster(own) for entry, own in scores.items()}
     metrics = {metric.name: metric for metric in column.benchmark_task.metrics_of(column.scoring, column.first.scores)}
     judged = column.benchmark_task.judge_spec
     shares = [name for name in metrics if name in judged.measurements] if judged else []
@@ -204,7 +210,7 @@ def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> 
                 "cells": [
                     {"entry": entry, "figures": _by_value(metric, name, values, own)}
                     | {"corrected": _by_value(better, name, values, own) if better else [None] * len(values)}
-                    for entry, own in columns.items()
+                    for entry, own in scores.items()
                 ],
             }
 
@@ -233,11 +239,11 @@ def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Json | None:
     return {"entry": entry, "targets": targets, "answers": answers, "counts": counts}
 
 
-def _calibration(entry: str, label: str, scores: Sequence[ScoredReply]) -> Json | None:
+def _calibration(entry: str, label: str, scores: Columns) -> Json | None:
     """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
-    known = [(score.facts[FACT], score.target == label) for score in scores if FACT in score.facts]
-    clusters = by_cluster(scores)
-    errors = [_figure(metric(label), clusters) for metric in (ece, brier)]
+    pairs = zip(scores[FACT].tolist(), scores["target"] == label, strict=True)
+    known = [(probability, has_label) for probability, has_label in pairs if not math.isnan(probability)]
+    errors = [_figure(metric(label), scores) for metric in (ece, brier)]
     if not known or None in errors:
         return None
     bins = []
@@ -250,10 +256,9 @@ def _calibration(entry: str, label: str, scores: Sequence[ScoredReply]) -> Json 
     return record | dict(zip(("ece", "brier"), errors, strict=True))
 
 
-def _risk(entry: str, attempts: Attempts, scores: Sequence[ScoredReply]) -> Json | None:
+def _risk(entry: str, attempts: Attempts, scores: Columns) -> Json | None:
     """Compute the risk over the coverage, with their figures; None without answers that have a confidence."""
-    columns = by_cluster(scores)
-    curve = RiskCoverage.of(attempts, columns)
+    curve = RiskCoverage.of(attempts, scores)
     if not len(curve.kept):
         return None
     # evenly spaced in coverage, and with the last one
@@ -263,12 +268,12 @@ def _risk(entry: str, attempts: Attempts, scores: Sequence[ScoredReply]) -> Json
         for kept, wrong in zip(curve.kept[shown].tolist(), curve.wrong[shown].tolist(), strict=True)
     ]
     figures = {
-        metric.name: _figure(metric, columns) for metric in confidence_metrics(attempts) if metric.name in _OF_RISK
+        metric.name: _figure(metric, scores) for metric in confidence_metrics(attempts) if metric.name in _OF_RISK
     }
     return {"entry": entry, "points": points, "degrees": len(curve.kept), **figures}
 
 
-def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
+def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies) -> Iterator[Json]:
     """Compare the scores of each entry in both modes, unless these have no metric in common."""
     mode, other_mode = column.scoring, OTHER_MODE[column.scoring]
     theirs = _metrics(column, other_mode)
@@ -279,15 +284,15 @@ def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
         return
     for entry, own in replies.items():
         both = {
-            mode: (metric, [reply.score for reply in own]),
-            other_mode: (theirs[metric.name], [reply.other for reply in own if reply.other]),
+            mode: (metric, scores[entry]),
+            other_mode: (theirs[metric.name], by_cluster(reply.other for reply in own if reply.other)),
         }
         values = [_values_of(*one) for one in both.values()]
         yield {
             "entry": entry,
             "metric": metric.name,
-            **{name: _figure(one, by_cluster(scores)) for name, (one, scores) in both.items()},
-            **{f"unanswered_{name}": sum(s.outcome in NO_ANSWER for s in scores) for name, (_, scores) in both.items()},
+            **{name: _figure(*one) for name, one in both.items()},
+            **{f"unanswered_{name}": sum(o in NO_ANSWER for o in of["outcome"]) for name, (_, of) in both.items()},
             "changed": sum(one != other for one, other in zip(*values, strict=True)),
             "n": len(own),
         }

@@ -36,6 +36,8 @@ def _without_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            gc.freeze()
+            gc.unfreeze()  # all objects are old now, so that enabling does not begin with a search of them
             gc.enable()
 
 
