@@ -144,7 +144,7 @@ def _table(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord])
     """Return the rows of the table with the replies of an entry."""
     scores, others = [reply.score.as_json() for reply in replies], [reply.other for reply in replies]
     texts: dict[str, list[Any]] = {
-        **{"entry": [label], "column": [column.title], "task": [run.task], "source": [run.source]},
+        "entry": [label], "column": [column.title], "task": [run.task], "source": [run.source],
         **{each.name: [score.get(each.name) for score in scores] for each in fields(ScoredReply)},
         "system": [reply.item.system for reply in replies],
         "prompt": [reply.item.prompt for reply in replies],
