@@ -250,6 +250,13 @@ class CommandGroup(click.Group):
         """Return the names in their order."""
         return list(self.commands)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with what they do, for which their modules are not imported."""
+        abouts = {name: about for name, (about, *_) in self._declared.items()}
+        abouts |= {name: command.short_help or "" for name, command in self._added.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(abouts[name])) for name in self.list_commands(ctx)])
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command."""
         if cmd_name in self._added:
