@@ -175,8 +175,8 @@ def check(
     from halu_tasks.tasks.task_registry import files_at, tasks_selected
     from halu_tasks.tasks.yaml_files import packaged_files
 
-    found = (files_at(name) or [task.file.path for task in tasks_selected([name])] for name in tasks)
-    paths = [*dict.fromkeys(chain.from_iterable(found))] or packaged_files()
+    files = (files_at(name) or [task.file.path for task in tasks_selected([name])] for name in tasks)
+    paths = [*dict.fromkeys(chain.from_iterable(files))] or packaged_files()
     faults = faults_of(paths, data)
     for fault in faults:
         say(fault)

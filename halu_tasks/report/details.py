@@ -99,9 +99,11 @@ def write_details(report: Report, table: Path) -> None:
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         # a progress bar, only on a terminal
         for column in tqdm(report.columns, desc="comparing", unit="task", disable=None):
-            others: dict[Any, ScoredReply] = {}
+            other_scores: dict[Any, ScoredReply] = {}
             scores = {entry.id: by_cluster(run.scores) for entry, run in column.runs.items()}
-            replies = {entry.id: _records(column, run, scores[entry.id], others) for entry, run in column.runs.items()}
+            replies = {
+                entry.id: _records(column, run, scores[entry.id], other_scores) for entry, run in column.runs.items()
+            }
             for entry, run in column.runs.items():
                 writer.write_table(_table(column, run, entry.label, replies[entry.id]))
             column.details = _details(column, scores, replies, limit, _per_kind(report))
@@ -112,18 +114,18 @@ def _per_kind(report: Report) -> int:
     return max(3, min(PER_KIND, 100 // max(len(report.columns), 1)))
 
 
-def _records(column: Column, run: Run, own: Columns, others: dict[Any, ScoredReply]) -> list[ReplyRecord]:
-    """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
+def _records(column: Column, run: Run, columns: Columns, other_scores: dict[Any, ScoredReply]) -> list[ReplyRecord]:
+    """Return the replies of a run; `other_scores` are scores in the other mode, of which equal replies share one."""
     mode, asks_confidence = OTHER_MODE[run.scoring], run.asked["confidence"]
-    values = _values_of(column.measure, own)
+    values = _values_of(column.measure, columns)
     if column.benchmark_task.judge_spec:
         return [ReplyRecord(*answered, None, value, None) for answered, value in zip(run.answers, values, strict=True)]
     scores = []
     for answered in run.answers:
         key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
-        if key not in others:
-            others[key] = answered.scored(column.benchmark_task, mode, asks_confidence=asks_confidence)
-        scores.append(others[key])
+        if key not in other_scores:
+            other_scores[key] = answered.scored(column.benchmark_task, mode, asks_confidence=asks_confidence)
+        scores.append(other_scores[key])
     other_values = _values_of(_metrics(column, mode).get(column.headline), Columns.of(scores))
     pairs = zip(run.answers, scores, values, other_values, strict=True)
     return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
@@ -144,7 +146,10 @@ def _table(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord])
     """Return the rows of the table with the replies of an entry."""
     scores, others = [reply.score.as_json() for reply in replies], [reply.other for reply in replies]
     texts: dict[str, list[Any]] = {
-        "entry": [label], "column": [column.title], "task": [run.task], "source": [run.source],
+        "entry": [label],
+        "column": [column.title],
+        "task": [run.task],
+        "source": [run.source],
         **{each.name: [score.get(each.name) for score in scores] for each in fields(ScoredReply)},
         "system": [reply.item.system for reply in replies],
         "prompt": [reply.item.prompt for reply in replies],
@@ -174,10 +179,10 @@ def _details(column: Column, scores: Mapping[str, Columns], replies: Replies, li
     label = task.scoring.choices[0] if task.scoring.choices else None
     labelled = isinstance(task.scoring.answer, Label)
     matrices = [_confusion(entry.id, run.scores) for entry, run in column.runs.items()] if labelled else []
-    curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
+    curves = [_calibration(entry, label, columns) for entry, columns in scores.items()] if label else []
     modes = list(_both_modes(column, scores, replies)) or None
     attempts = attempts_of(task.scorers[column.scoring].facts)
-    risks = [_risk(entry, attempts, own) for entry, own in scores.items()] if attempts else []
+    risks = [_risk(entry, attempts, columns) for entry, columns in scores.items()] if attempts else []
     return {
         "column": column.id,
         "breakdowns": list(_breakdowns(column, scores)),
@@ -208,9 +213,9 @@ def _breakdowns(column: Column, scores: Mapping[str, Columns]) -> Iterator[Json]
                 "metric": metric.name,
                 "values": [{"value": value, "n": counts[value]} for value in values],
                 "cells": [
-                    {"entry": entry, "figures": _by_value(metric, name, values, own)}
-                    | {"corrected": _by_value(better, name, values, own) if better else [None] * len(values)}
-                    for entry, own in scores.items()
+                    {"entry": entry, "figures": _by_value(metric, name, values, columns)}
+                    | {"corrected": _by_value(better, name, values, columns) if better else [None] * len(values)}
+                    for entry, columns in scores.items()
                 ],
             }
 
@@ -230,11 +235,11 @@ def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Json | None:
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
         return None
     cells = Counter((str(s.target), s.outcome if s.answer is None else str(s.answer)) for s in scores)
-    others = sorted({answer for _, answer in cells} - {*targets, *NO_ANSWER})
-    if len(others) > _LABELS:
+    other_answers = sorted({answer for _, answer in cells} - {*targets, *NO_ANSWER})
+    if len(other_answers) > _LABELS:
         return None
     unanswered = [outcome for outcome in NO_ANSWER if outcome == UNPARSED or any(cells[t, outcome] for t in targets)]
-    answers = [*targets, *others, *unanswered]
+    answers = [*targets, *other_answers, *unanswered]
     counts = [[cells[target, answer] for answer in answers] for target in targets]
     return {"entry": entry, "targets": targets, "answers": answers, "counts": counts}
 
@@ -242,17 +247,17 @@ def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Json | None:
 def _calibration(entry: str, label: str, scores: Columns) -> Json | None:
     """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
     pairs = zip(scores[FACT].tolist(), scores["target"] == label, strict=True)
-    known = [(probability, has_label) for probability, has_label in pairs if not math.isnan(probability)]
+    probabilities = [(probability, has_label) for probability, has_label in pairs if not math.isnan(probability)]
     errors = [_figure(metric(label), scores) for metric in (ece, brier)]
-    if not known or None in errors:
+    if not probabilities or None in errors:
         return None
     bins = []
     for i in range(BINS):
-        inside = [(p, has_label) for p, has_label in known if min(int(p * BINS), BINS - 1) == i]
+        inside = [(p, has_label) for p, has_label in probabilities if min(int(p * BINS), BINS - 1) == i]
         if inside:
             mean, share = (float(np.mean(values)) for values in zip(*inside, strict=True))
             bins.append({"low": i / BINS, "high": (i + 1) / BINS, "n": len(inside), "mean": mean, "share": share})
-    record = {"entry": entry, "label": label, "bins": bins, "without": len(scores) - len(known)}
+    record = {"entry": entry, "label": label, "bins": bins, "without": len(scores) - len(probabilities)}
     return record | dict(zip(("ece", "brier"), errors, strict=True))
 
 
@@ -262,10 +267,10 @@ def _risk(entry: str, attempts: Attempts, scores: Columns) -> Json | None:
     if not len(curve.kept):
         return None
     # evenly spaced in coverage, and with the last one
-    shown = np.unique(np.searchsorted(curve.kept, np.linspace(curve.kept[0], curve.kept[-1], _POINTS)))
+    drawn = np.unique(np.searchsorted(curve.kept, np.linspace(curve.kept[0], curve.kept[-1], _POINTS)))
     points = [
         [kept / curve.items, wrong / kept]
-        for kept, wrong in zip(curve.kept[shown].tolist(), curve.wrong[shown].tolist(), strict=True)
+        for kept, wrong in zip(curve.kept[drawn].tolist(), curve.wrong[drawn].tolist(), strict=True)
     ]
     figures = {
         metric.name: _figure(metric, scores) for metric in confidence_metrics(attempts) if metric.name in _OF_RISK
@@ -282,10 +287,10 @@ def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies)
     metric = next((metrics[name] for name in names if name in theirs and name in metrics), None)
     if metric is None or column.benchmark_task.judge_spec:
         return
-    for entry, own in replies.items():
+    for entry, records in replies.items():
         both = {
             mode: (metric, scores[entry]),
-            other_mode: (theirs[metric.name], by_cluster(reply.other for reply in own if reply.other)),
+            other_mode: (theirs[metric.name], by_cluster(reply.other for reply in records if reply.other)),
         }
         values = [_values_of(*one) for one in both.values()]
         yield {
@@ -294,7 +299,7 @@ def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies)
             **{name: _figure(*one) for name, one in both.items()},
             **{f"unanswered_{name}": sum(o in NO_ANSWER for o in of["outcome"]) for name, (_, of) in both.items()},
             "changed": sum(one != other for one, other in zip(*values, strict=True)),
-            "n": len(own),
+            "n": len(records),
         }
 
 
@@ -304,8 +309,8 @@ def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies)
 def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) -> list[Json]:
     """Show the hardest items, and those on which entries or modes disagree, with all replies (several with epochs)."""
     by_item: dict[str, dict[str, list[ReplyRecord]]] = {}
-    for entry, own in replies.items():
-        for reply in own:
+    for entry, records in replies.items():
+        for reply in records:
             by_item.setdefault(reply.item.id, {}).setdefault(entry, []).append(reply)
     right = {id: _correctness(column.measure, of_item) for id, of_item in by_item.items()}
     has_other = column.headline in _metrics(column, OTHER_MODE[column.scoring])
@@ -313,7 +318,7 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
         "worst": {id: 1 - fmean(shares) for id, shares in right.items() if shares},
         "disagreeing": {id: pvariance(shares) for id, shares in right.items() if shares},
         "modes differ": {
-            id: sum(any(reply.other and reply.value != reply.other_value for reply in own) for own in of_item.values())
+            id: sum(any(one.other and one.value != one.other_value for one in records) for records in of_item.values())
             for id, of_item in by_item.items()
             if has_other
         },
@@ -326,18 +331,18 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
             if weight[id] > 0:
                 kinds.setdefault(id, []).append(kind)
     names = titles({id: next(iter(of_item.values()))[0].item.prompt for id, of_item in by_item.items()})
-    shown: list[Json] = []
+    shown_items: list[Json] = []
     for id, of_item in kinds.items():
-        chosen = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1), "of": len(by_item[id])}
-        shown.append(chosen | _shown_item(column, by_item[id], limit))
-    return shown
+        item = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1), "of": len(by_item[id])}
+        shown_items.append(item | _shown_item(column, by_item[id], limit))
+    return shown_items
 
 
 def _correctness(headline: Metric, of_item: Mapping[str, Sequence[ReplyRecord]]) -> list[float]:
     """Compute how right each entry with a figure has an item, from 0 to 1, on average over epochs."""
     shares = []
-    for own in of_item.values():
-        values = [reply.value for reply in own if reply.value is not None]
+    for records in of_item.values():
+        values = [reply.value for reply in records if reply.value is not None]
         if values:
             share = fmean(values)
             if not headline.higher_is_better:
@@ -360,10 +365,10 @@ def cut(text: str, limit: int) -> tuple[str, int]:
 def titles(prompts: Mapping[str, str]) -> dict[str, str]:
     """Title items by the first line of their prompts that few others have, usually the question."""
     lines = {id: [line for line in prompt.split("\n") if line.strip()] or [""] for id, prompt in prompts.items()}
-    counts = Counter(line for own in lines.values() for line in {*own})
-    first = {id: next((line for line in own if 3 * counts[line] <= len(lines)), own[0]) for id, own in lines.items()}
-    shown = {id: " ".join(line[: 8 * _TITLE].split()) for id, line in first.items()}
-    return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in shown.items()}
+    counts = Counter(line for each in lines.values() for line in {*each})
+    first = {id: next((line for line in each if 3 * counts[line] <= len(lines)), each[0]) for id, each in lines.items()}
+    squeezed = {id: " ".join(line[: 8 * _TITLE].split()) for id, line in first.items()}
+    return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in squeezed.items()}
 
 
 def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], limit: int) -> dict[str, Any]:
@@ -374,19 +379,19 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
     whole = Text(gold.text) if gold else None
     gold_spans = [*gold.spans] if gold else []
     other_mode = OTHER_MODE[column.scoring]
-    shown = []
-    for entry, own in replies.items():
-        for reply in own:
+    shown_replies = []
+    for entry, records in replies.items():
+        for reply in records:
             spans, unplaced = _marks(whole, gold_spans, reply)
             marks = {"spans": spans, "unplaced": _cut_all(unplaced, limit)}
-            shown.append(_shown_reply(entry, reply, other_mode, limit) | marks)
+            shown_replies.append(_shown_reply(entry, reply, other_mode, limit) | marks)
     return {
         **{name: part for name, (part, _) in parts.items()},
         "cut": sum(cut_off for _, cut_off in parts.values()),
         "tags": item.tags,
         "text": f"{text}{'…' * bool(left_out)}" if gold else None,
         "gold": gold_spans,
-        "replies": shown,
+        "replies": shown_replies,
     }
 
 

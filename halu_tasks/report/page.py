@@ -47,8 +47,8 @@ def render(report: Report, *, published: bool = False) -> str:
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     part = in_detail(report)
-    shown = ranked(part, part.heads(part.top_means(main=True), part.main)) if report.main else []
-    drawn = picture(report, shown)
+    drawn_entries = ranked(part, part.heads(part.top_means(main=True), part.main)) if report.main else []
+    drawn = picture(report, drawn_entries)
     items = [(column, item) for column in part.columns if column.details for item in column.details["items"]]
     return (
         _environment()
@@ -219,8 +219,8 @@ def published_systems(places: Sequence[Place]) -> list[PublishedSystem]:
     systems: dict[tuple[str, str], PublishedSystem] = {}
     for place in places:
         for one in (figure for figure in place.published if figure.headline):
-            own = systems.setdefault((one.model, one.method), PublishedSystem(one.model, one.method, {}))
-            own.figures[place.id] = one
+            system = systems.setdefault((one.model, one.method), PublishedSystem(one.model, one.method, {}))
+            system.figures[place.id] = one
     return sorted(systems.values(), key=lambda system: _order(system.figures.get(places[0].id), places[0]))
 
 
@@ -244,8 +244,8 @@ def kind(report: Report, entry: Entry) -> str:
     """Return what an entry is if no model was asked: an embedded model, or replies that were made elsewhere."""
     if not reads_prompts(entry.model):
         return "embedded model"
-    made = [column.results[entry].harness for column in report.columns if entry in column.results]
-    return "scored replies" if all(harness.startswith("halu-tasks score") for harness in made) else ""
+    harnesses = [column.results[entry].harness for column in report.columns if entry in column.results]
+    return "scored replies" if all(harness.startswith("halu-tasks score") for harness in harnesses) else ""
 
 
 # --- the environment of the page --------------------------------------------------------------------

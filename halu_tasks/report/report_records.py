@@ -148,16 +148,16 @@ class Report:
 
     def only(self, entries: Sequence[Entry]) -> Report:
         """Return the report on some of the entries, in the same order and with the same figures."""
-        kept = {*entries}
-        columns = {column: column.only(kept) for column in self.columns}
-        means = {mean: mean.only(kept, [columns[column] for column in mean.columns]) for mean in self.means}
+        selected = {*entries}
+        columns = {column: column.only(selected) for column in self.columns}
+        means = {mean: mean.only(selected, [columns[column] for column in mean.columns]) for mean in self.means}
         places: dict[Place, Place] = dict([*columns.items(), *means.items()])
         return replace(
             self,
-            entries=[entry for entry in self.entries if entry in kept],
+            entries=[entry for entry in self.entries if entry in selected],
             columns=[*columns.values()],
             means=[*means.values()],
-            pairs=[replace(pair, place=places[pair.place]) for pair in self.pairs if {pair.first, pair.second} <= kept],
+            pairs=[replace(p, place=places[p.place]) for p in self.pairs if {p.first, p.second} <= selected],
         )
 
 

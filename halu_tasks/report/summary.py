@@ -61,11 +61,12 @@ def answer(report: Report) -> str:
     if not tasks:
         return "There are no results that can be compared."
     if len({entry for column in report.columns for entry in column.entries}) == 1:
-        (said, is_claim), spoils = _of_one_model(report, tasks), []
+        (statement, is_claim), spoils = _of_one_model(report, tasks), []
     else:
-        (said, is_claim), spoils = _of_several_models(report, tasks, places), _only_guessing(report, tasks)
+        (statement, is_claim), spoils = _of_several_models(report, tasks, places), _only_guessing(report, tasks)
     spoils += [one.clause for one in cautions(report) if one.clause]
-    return f"{said}{', but' if is_claim else ';'} {', and '.join(spoils[:_SPOILS])}." if spoils else f"{said}."
+    reservations = ", and ".join(spoils[:_SPOILS])
+    return f"{statement}{', but' if is_claim else ';'} {reservations}." if spoils else f"{statement}."
 
 
 def findings(report: Report) -> list[str]:
@@ -132,8 +133,8 @@ def _of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
     if not measured:
         cell = tasks[0].cell(entry) if len(tasks) == 1 else None
         if cell and (figure := cell.corrected or cell.figure):
-            said = f"{tasks[0].metric} {number(figure.value)} {interval(figure.low, figure.high)}".rstrip()
-            return f"{label} has {said} on {tasks[0].title}{', corrected by labels' if cell.corrected else ''}", True
+            result = f"{tasks[0].metric} {number(figure.value)} {interval(figure.low, figure.high)}".rstrip()
+            return f"{label} has {result} on {tasks[0].title}{', corrected by labels' if cell.corrected else ''}", True
         return f"{label} has results on {_all_of(tasks)}, without a floor to compare them with", True
     behind = [task for task in measured if entry in not_above_floor(task)]
     if not behind:
@@ -153,7 +154,7 @@ def _of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
 def _of_several_models(report: Report, tasks: Sequence[Column], places: Sequence[Place]) -> tuple[str, bool]:
     """Say which models lead and what is undecided, and whether any leads."""
     won, doubted = _won(report, places)
-    leads = [f"{label} leads on {_listed(report, own, places, _NAMED)}" for label, own in won.items() if own]
+    leads = [f"{label} leads on {_listed(report, where, places, _NAMED)}" for label, where in won.items() if where]
     ranked = [task for task in tasks if _ranks(report, task)]
     undecided = [task for task in ranked if not _leader(report, task)]
     if leads:
@@ -195,8 +196,8 @@ def _won(report: Report, places: Sequence[Place]) -> tuple[dict[str, list[Place]
     for place in places:
         if leader := _leader(report, place):
             unread = _unread(report, place)
-            others = [unread[entry] for entry in _ranks(report, place) if entry != leader]
-            read = unread[leader] <= _MOST and min(others) <= _MOST
+            unread_of_others = [unread[entry] for entry in _ranks(report, place) if entry != leader]
+            read = unread[leader] <= _MOST and min(unread_of_others) <= _MOST
             is_lead = read and leader not in not_above_floor(place)
             (won[leader.label] if is_lead else doubted).append(place)
     return won, doubted
@@ -205,7 +206,7 @@ def _won(report: Report, places: Sequence[Place]) -> tuple[dict[str, list[Place]
 def _leads(report: Report, places: Sequence[Place]) -> Iterator[str]:
     """Say where each model leads, and where the best figure is not called a lead."""
     won, doubted = _won(report, places)
-    leads = [f"{label} leads on {_listed(report, own, places)}" for label, own in won.items() if own]
+    leads = [f"{label} leads on {_listed(report, where, places)}" for label, where in won.items() if where]
     # the answer says it in full, or names some
     if leads:
         full = "A lead" if all(lead in answer(report) for lead in leads) else f"{'; '.join(leads)}. This"
@@ -302,37 +303,38 @@ def _on_sample(report: Report) -> Iterator[Caution]:
 def _mostly_unread(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
     """Name the results with so many unparsed replies that their figures say little."""
     unread = [(task, _unread(report, task)) for task in tasks]
-    found = [
+    results = [
         (entry, task, shares[entry])
         for entry in report.entries
         for task, shares in unread
         if shares.get(entry, 0) > _MOST
     ]
-    if not found:
+    if not results:
         return
-    parts = [f"{entry.label} on {task.title} ({share:.0%})" for entry, task, share in found]
+    parts = [f"{entry.label} on {task.title} ({share:.0%})" for entry, task, share in results]
     where = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (shares in the leaderboard)"
     text = (
         f"Most replies contain no readable answer ({UNPARSED} or {EMPTY}): {where}. These figures say little about "
         "what a model knows. Look at some replies, raise the token limit if they are cut, or ask for JSON."
     )
-    own = [task for _, task, _ in found]
-    whose = f"replies of {who}" if (who := _who(report, [entry for entry, *_ in found])) else "of its replies"
-    yield Caution(text, _again(own, "--structured"), f"most {whose} could not be read on {_counted(own)}")
+    affected = [task for _, task, _ in results]
+    whose = f"replies of {who}" if (who := _who(report, [entry for entry, *_ in results])) else "of its replies"
+    yield Caution(text, _again(affected, "--structured"), f"most {whose} could not be read on {_counted(affected)}")
 
 
 def _constant(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
     """Name the results in which every readable answer is the same."""
     answers = ((task, entry, result.constant) for task in tasks for entry, result in task.results.items())
-    found = [(task, entry, answer) for task, entry, answer in answers if answer is not None]
-    if not found:
+    constant = [(task, entry, answer) for task, entry, answer in answers if answer is not None]
+    if not constant:
         return
-    parts = [f"{entry.label} on {task.title} ({answer[:_NAME]})" for task, entry, answer in found]
-    where = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (see the warnings)"
-    text = f"Every readable answer is the same, although the correct ones differ: {where}."
-    own = [task for task, *_ in found]
-    who = _who(report, [entry for _, entry, _ in found]) or "it"
-    yield Caution(text, _again(own, "--structured"), f"{who} gave one answer to everything on {_counted(own)}")
+    parts = [f"{entry.label} on {task.title} ({answer[:_NAME]})" for task, entry, answer in constant]
+    which = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (see the warnings)"
+    text = f"Every readable answer is the same, although the correct ones differ: {which}."
+    affected = [task for task, *_ in constant]
+    who = _who(report, [entry for _, entry, _ in constant]) or "it"
+    where = _counted(affected)
+    yield Caution(text, _again(affected, "--structured"), f"{who} gave one answer to everything on {where}")
 
 
 def _settings(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:

@@ -340,8 +340,8 @@ def _answered(sample: Mapping[str, Any], record: LoggedReply) -> RunReply:
 
 
 def _item(sample: Mapping[str, Any], metadata: SampleMetadata) -> Item:
-    given = sample["input"]
-    turns = given if isinstance(given, list) else [{"role": "user", "content": given}]
+    messages = sample["input"]
+    turns = messages if isinstance(messages, list) else [{"role": "user", "content": messages}]
     return metadata.item(sample["id"], sample["target"], ((turn["role"], _text(turn, sample)) for turn in turns))
 
 
