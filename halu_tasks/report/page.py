@@ -21,7 +21,6 @@ from halu_tasks.report.picture import beside_people, people_floor, picture, risk
 from halu_tasks.report.report_records import (
     Column,
     Json,
-    Pair,
     Place,
     PublishedFigure,
     Report,
@@ -78,14 +77,14 @@ def render(report: Report, *, published: bool = False) -> str:
 
 
 def markdown(
-    report: Report, metrics: Sequence[str] = (), pairs: Sequence[Pair] | None = None, *, published: bool = False
+    report: Report, metrics: Sequence[str] = (), detail: Report | None = None, *, published: bool = False
 ) -> str:
-    """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
+    """Format a report for a README or a terminal: leaderboard, figures by tag, runs and pairs.
 
     Args:
         report: The report.
         metrics: Metrics whose figures are shown besides those of the leaderboard.
-        pairs: The differences that are listed; all if None.
+        detail: The part of the report whose differences and figures by tag are listed (`in_detail`); all if None.
         published: Whether published figures are rows of the leaderboard.
     """
     environment = Environment(**_TEMPLATES)
@@ -100,7 +99,11 @@ def markdown(
     environment.filters["needed"] = lambda needed: format_needed(needed.items, needed.low, needed.high)
     environment.globals |= _SHARED
     return environment.get_template("report.md.j2").render(
-        report=report, metrics=metrics, pairs=report.pairs if pairs is None else pairs, published=published
+        report=report,
+        detail=detail or report,
+        entries={entry.id: entry for entry in report.entries},
+        metrics=metrics,
+        published=published,
     )
 
 

@@ -82,7 +82,7 @@ def write_report(
             warn(line)
         texts = {
             PAGE: render(report, published=published),
-            TEXT: markdown(report, pairs=in_detail(report).pairs, published=published),
+            TEXT: markdown(report, detail=in_detail(report), published=published),
             FIGURES: json.dumps(as_json(report)) + "\n",
         }
         for name, content in texts.items():
