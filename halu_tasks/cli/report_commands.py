@@ -168,7 +168,6 @@ def plan(
 def _assumed(
     assumptions: Mapping[str, float], difference: float | None, calls: int | None, correlation: float | None
 ) -> Variances:
-    """Return the variances that assumptions stand for."""
     from halu_tasks.scorers.statistics.planning import assumed
 
     needed = {
@@ -245,7 +244,6 @@ def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def _print_files(files: Sequence[Path], incomplete: bool) -> int:
-    """Print the files of an export; return the exit status."""
     for file in files:
         say(file)
     return EXIT_PARTIAL if incomplete else 0

@@ -222,7 +222,6 @@ def _print_items(task: str, options: Options, limit: int | None, of: Mapping[str
 
 
 def _text(row: Mapping[str, Any]) -> str:
-    """Format an item for people, with a blank line after it."""
     task = f"  task: {row['task']}" if "task" in row else ""
     parts = [f"--- id: {row['id']}{task}", f"[target]\n{row['target']}", f"[system]\n{row['system']}"]
     parts += [f"[example]\n{example['prompt']}\n[reply]\n{example['reply']}" for example in row.get("examples", [])]
@@ -324,7 +323,6 @@ def describe(
 
 
 def _named(names: Sequence[str]) -> list[Source]:
-    """Return the sources of some names, or all."""
     from halu_tasks.tasks.task_registry import source_named, sources
 
     return [source_named(name) for name in names] or list(sources().values())

@@ -236,7 +236,6 @@ def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -
 
 
 def _sources(runs: Sequence[Run]) -> str:
-    """Name the first file of some runs, and count the others."""
     first, *others = dict.fromkeys(run.source for run in runs)
     return f"{first} and {len(others):,} more" if others else first
 

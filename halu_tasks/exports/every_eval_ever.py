@@ -59,7 +59,6 @@ def export_eee(
 
 
 def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], warn: Warn) -> Path:
-    """Write a run; return the file with its figures."""
     run = public.run
     # the same whenever a run is public; the datastore wants version 4
     digest = stable_hash(*run.identity, public.model)
@@ -116,7 +115,6 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
 
 
 def _seconds(time: str) -> str:
-    """Convert a time in ISO 8601 to seconds since 1970."""
     return str(int(datetime.fromisoformat(time).timestamp()))
 
 

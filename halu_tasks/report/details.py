@@ -110,7 +110,6 @@ def write_details(report: Report, table: Path) -> None:
 
 
 def _per_kind(report: Report) -> int:
-    """Return how many items of each kind are shown in a column, of which a report may have many."""
     return max(3, min(PER_KIND, 100 // max(len(report.columns), 1)))
 
 
@@ -143,7 +142,6 @@ def _values_of(metric: Metric | None, scores: Columns) -> list[float | None]:
 
 
 def _table(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> pa.Table:
-    """Return the rows of the table with the replies of an entry."""
     scores, others = [reply.score.as_json() for reply in replies], [reply.other for reply in replies]
     texts: dict[str, list[Any]] = {
         "entry": [label],
@@ -432,7 +430,6 @@ def _shown_reply(entry: str, record: ReplyRecord, other_mode: str, limit: int) -
 
 
 def _cut_all(value: Any, limit: int) -> Any:
-    """Truncate each string in a JSON value."""
     if isinstance(value, list):
         return [_cut_all(part, limit) for part in value]
     if isinstance(value, dict):

@@ -233,7 +233,6 @@ def floor_names(places: Sequence[Place]) -> list[str]:
 
 
 def _figure(place: Place, entry: Entry) -> Estimate | None:
-    """Return the figure that an entry is sorted by."""
     cell = place.cell(entry)
     return None if cell is None else cell.corrected if cell.by_corrected else cell.figure
 

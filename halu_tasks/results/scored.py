@@ -116,7 +116,6 @@ def _evaluation(
 def _read_details(
     path: Path, record: Mapping[str, Any], evaluation: Evaluation, pairs: Sequence[tuple[Item, int, Reply]]
 ) -> list[ScoredReply]:
-    """Read the scores of judged replies."""
     if not record["details"]:
         raise DataError(
             f"{path}: {evaluation.task.name} is judged and the verdicts were not saved; "

@@ -128,7 +128,6 @@ def _in_foreground() -> bool:
 
 
 def _error_line(error: Exception) -> str:
-    """Return an error of a harness in one line."""
     from halu_tasks.judging.reaching import describe_error  # takes seconds to import
 
     return f"halu-tasks: {error}" if isinstance(error, HaluTasksError) else printable(describe_error(error))

@@ -187,7 +187,6 @@ def _evaluation(run: ModelRun, task: Task) -> Evaluation:
 
 
 def _config_of(command: Sequence[str]) -> GenerateConfig:
-    """Return the settings of calls that a command of Inspect states."""
     try:
         context = eval_set_command.make_context(command[1], list(command[2:]), auto_envvar_prefix="INSPECT_EVAL_SET")
         return GenerateConfig(**config_from_locals(dict(context.params)))
@@ -293,7 +292,6 @@ class _CallCounter:
         return ModelOutput.from_content("none", _longest_reply(reply, longest, call))
 
     def _judge(self, item: Item, replies: Sequence[str]) -> None:
-        """Count the questions about the replies to an item."""
         for callee, judging in self._judges.items():
             task, mode = self._evaluation.task, self._evaluation.options.scoring
             judged = [task.judged_text(mode, item, reply) if task.judge_spec else reply for reply in replies]

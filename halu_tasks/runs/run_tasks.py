@@ -174,7 +174,6 @@ class ModelRun:
                 output.writelines(messages)
 
     def _run(self, tasks: Iterable[str], report: Report, held: int) -> None:
-        """Run the harness's commands for some tasks."""
         for command in self.commands(tasks):
             line = shell_line(command, self.variables)
             report(line)
@@ -248,7 +247,6 @@ class ModelRun:
             json.dump(record, file, indent=2, ensure_ascii=False)
 
     def _settings(self) -> dict[str, Any]:
-        """Return how the model is run, as JSON values."""
         ways = {
             **{key: value for key, value in asdict(self.model).items() if key not in ("name", "base_url")},
             "method": self.method,
@@ -267,7 +265,6 @@ class ModelRun:
 
 
 def _of_replies(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that may change replies."""
     ways = dict(settings)
     for key in ("arguments", "options"):
         ways[key] = {name: value for name, value in settings.get(key, {}).items() if name not in TRANSPORT}
@@ -449,7 +446,6 @@ def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
 
 
 def _reported(run: ModelRun) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield each task of a run with the figures that its harness reports."""
     for log in logs_of(run.folder):
         if log.results:
             metrics = log.results.scores[0].metrics
