@@ -25,7 +25,7 @@ from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import json_line
 from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import Row, json_lines, read_json_object
-from halu_tasks.executors.jobs import Report
+from halu_tasks.executors.jobs import Progress
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 WIKIPEDIA = "https://{language}.wikipedia.org/w/api.php"
@@ -118,7 +118,7 @@ class FetchCounts(NamedTuple):
 # --- fetching -------------------------------------------------------------------------------------
 
 
-def fetch_biographies(folder: Path, contact: str, report: Report, query: PeopleQuery) -> FetchCounts:
+def fetch_biographies(folder: Path, contact: str, report: Progress, query: PeopleQuery) -> FetchCounts:
     """Fetch biographies, or the rest of them.
 
     Args:
@@ -177,7 +177,7 @@ def _sample_people(get_json: GetJson, sparql: str, languages: Sequence[str]) -> 
 
 
 def _fetch_pages(
-    folder: Path, get_json: GetJson, languages: Sequence[str], people: Mapping[str, Mapping[str, str]], report: Report
+    folder: Path, get_json: GetJson, languages: Sequence[str], people: Mapping[str, Mapping[str, str]], report: Progress
 ) -> None:
     """Append the pages that the folder lacks to the files of their languages."""
     files = [folder / _LEFT_OUT, *(folder / f"{language}.jsonl" for language in languages)]

@@ -60,8 +60,8 @@ class BuildModels:
         """
         from halu_tasks.inspect_adapter.run_models import RunModels
 
-        named = {"model", "model_base_url", "model_arg", "model_role"}
-        settings = {k: v for k, v in vars(self).items() if k not in named and v is not None}
+        arguments = {"model", "model_base_url", "model_arg", "model_role"}
+        settings = {k: v for k, v in vars(self).items() if k not in arguments and v is not None}
         models = RunModels(self.model, self.model_base_url, self.model_arg, self.model_role, settings)
         models.check()
         return models
@@ -269,8 +269,8 @@ def options(builder: Annotated[str | None, Help("the builder (default: all)")] =
         say(f"{name}: {cls.about}")
         for setting in settings_of(cls).values():
             value = setting.default
-            shown = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
-            say(f"  -T {setting.name}={shown}: {setting.about}")
+            default = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
+            say(f"  -T {setting.name}={default}: {setting.about}")
 
 
 def label_items(

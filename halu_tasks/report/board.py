@@ -161,7 +161,6 @@ def _penalty(columns: Sequence[Column]) -> float:
 
 
 def _mean(group: Group, name: str, mode: str, columns: Sequence[Column]) -> Mean:
-    """Return the mean of a metric in a group, without figures."""
     corrected = {column.task: better for column in columns if (better := column.corrected(name))}
     compared = group.metric(name, mode, corrected, _penalty(columns))
     about = ", ".join(f"{column.task} ({column.headline})" for column in columns)
