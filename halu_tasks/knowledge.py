@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from filelock import FileLock
-from tqdm import tqdm
 
 from halu_tasks.core.errors import DataError, file_errors, require_extra
 from halu_tasks.core.files import atomic_folder, visible_files
@@ -202,8 +200,8 @@ def open_knowledge(path: str | Path) -> Knowledge:
         DataError: A file cannot be read as knowledge, or the cache cannot be written.
     """
     require_extra("knowledge", f"searching {path}")
-    # imported when it is needed, since it may load even jax
-    import bm25s
+    import bm25s  # it may load even jax
+    from filelock import FileLock
 
     named = Path(path).expanduser()
     files = named_files(named)
@@ -222,6 +220,7 @@ def open_knowledge(path: str | Path) -> Knowledge:
 def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
     import bm25s
     from pyarrow import parquet, table
+    from tqdm import tqdm
 
     # assigns the next number to each new word
     vocabulary: defaultdict[str, int] = defaultdict(count().__next__)

@@ -25,18 +25,18 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import texts, turns
 from halu_tasks.core.settings import Count
 from halu_tasks.data.rows import value_at
-from halu_tasks.judging.judge_model import Failures, judge_of_loop
+from halu_tasks.judging.judge_model import JudgeFailures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import SUMMARY, cited_sentences, score_summary, summary_of
 from halu_tasks.scorers.benchmarks.span_scorers import places
-from halu_tasks.scorers.citations import YEARS, references
+from halu_tasks.scorers.citations import YEARS, listed_papers
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
 from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.solvers.factored_verification import FactoredVerifier, How
 from halu_tasks.solvers.model_calls import MethodRecord, ask, chat_messages, checked, model_in
-from halu_tasks.tasks import task_named
+from halu_tasks.tasks import get_task
 from halu_tasks.text.spans import Text, merge
 
 __all__ = ["citations", "factored_verification", "spans"]
@@ -112,13 +112,13 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
             and `abstract` or `text`.
         support: Whether a model is asked if the cited papers support each sentence.
     """
-    failures = Failures(None)
+    failures = JudgeFailures(None)
 
     async def scan(transcript: Transcript, reply: str, before: Before) -> Result:
         item, verdicts = _item(transcript, papers), None
         if support:
             judge = judge_of_loop(model_in("grader"), SUMMARY, Options())
-            verdicts = await judge.of_reply(item, reply)
+            verdicts = await judge.judge_reply(item, reply)
             failures.count(verdicts, judge)
         return _citations_result(item, reply, verdicts)
 
@@ -136,7 +136,7 @@ def _item(transcript: Transcript, name: str) -> Item:
         raise DataError(f"metadata {name!r}: expected a list of papers, got {type(listed).__name__}")
     papers = [_paper(paper, number, name) for number, paper in enumerate(listed, 1)]
     try:
-        named = references(papers)
+        named = listed_papers(papers)
     except ValueError as error:
         raise DataError(f"metadata {name!r}: {error}") from None
     for paper, reference in zip(papers, named, strict=True):
@@ -199,7 +199,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
     Args:
         cache: Whether to cache replies of the model.
     """
-    task = task_named(SPANS_TASK)
+    task = get_task(SPANS_TASK)
     prompt = task.prompts.wordings[0].prompt
     most_tokens = task.prompts.decoding.max_tokens
 

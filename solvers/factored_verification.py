@@ -1,9 +1,10 @@
 """Factored Verification (George and Stuhlmüller 2023, arXiv 2310.10627).
 
 The solver `factored_verification` (section 2.2) splits a text into claims and checks each one separately; the
-probability that the text is right is that of all its claims together. Two solvers revise the cited summaries of the
-task `fave` (section 4): `factored_revision` by critiques of its sentences, and `self_correction`, the paper's baseline,
-by feedback on all of it. Their draft is the reply to the task itself; it is recorded, so that the judge scores both.
+probability that the text is right is the product of its claims' probabilities. Two solvers revise the cited summaries
+of the task `fave` (section 4): `factored_revision` by critiques of its sentences, and `self_correction`, the paper's
+baseline, by feedback on all of it. Their draft is the reply to the task itself; it is recorded, so that the judge
+scores both.
 """
 
 import logging
@@ -21,15 +22,14 @@ from halu_tasks.core.prompting import fill
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.benchmarks.judged import cited_sentences, summary_of
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
-from halu_tasks.scorers.citations import Cited
+from halu_tasks.scorers.citations import CitingSentence
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import fence, shown_passages
-from halu_tasks.scorers.method_metrics import combined
 from halu_tasks.scorers.reading.claim_lists import listed_claims
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.scorers.reading.reply import ReplyText
-from halu_tasks.scorers.statistics.calibration import probability_of
+from halu_tasks.scorers.statistics.calibration import joint_probability, probability_of
 from halu_tasks.solvers import model_calls
 from halu_tasks.solvers.retrieval import GOLD, Seeker, evidence_of
 from halu_tasks.text.sentences import sentences
@@ -58,7 +58,7 @@ class FactoredVerifier:
         temperature: The temperature of these replies.
         knowledge: A file or folder of passages, in which each claim is looked up instead of the text's source.
         top: The number of passages to look up.
-        prompts: A prompt file with texts that replace those of the package.
+        prompts: A prompt file with texts that replace the packaged ones.
         cache: Whether replies are cached.
 
     Raises:
@@ -96,32 +96,36 @@ class FactoredVerifier:
         """
         how = await self._how()
         prompt = fill(self._listing, {"text": fence(text)})
-        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": 2048}
-        # in a plan, every sentence is a claim
-        settings["supposed"] = lambda: "\n".join(f"- {sentence}" for sentence in sentences(text))
-        reply = await model_calls.ask(prompt, "decomposer", cache=self.cache, **settings)
+        reply = await model_calls.ask(
+            prompt,
+            "decomposer",
+            cache=self.cache,
+            dry_run_reply="\n".join(f"- {sentence}" for sentence in sentences(text)),
+            temperature=0.0,
+            max_tokens=2048,
+        )
         claims, questions, reason = listed_claims(reply.completion)
         probabilities = await gather(*(self._check(claim, source, how) for claim in claims))
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
         pairs = [list(pair) for pair in zip(claims, probabilities, strict=True)]
         record = model_calls.MethodRecord(method=METHOD, counts=counts, steps={"how": how, "claims": pairs})
-        all_supported = combined(probabilities)
+        all_supported = joint_probability(probabilities)
         if all_supported is None:
             return replace(record, reason=reason or "no claim was answered with yes or no")
         return replace(record, probability=1 - all_supported)
 
     async def _how(self) -> How:
-        """Return `how`, in the place of `auto` what the verifier allows; the models of an eval share this object."""
+        """Return `how`, or for `auto` what the verifier supports. The models of an eval share this object."""
         if self.how != "auto":
             return self.how
-        model = "" if model_calls.stand_in.get() else str(model_calls.model_in("verifier"))
+        model = "" if model_calls.dry_run_model.get() else str(model_calls.model_in("verifier"))
         async with self._lock:
             if model not in self._of_models:
                 self._of_models[model] = "logprobs" if await self._gives_logprobs() else "reasoned"
         return self._of_models[model]
 
     async def _check(self, claim: str, source: str, how: How) -> float | None:
-        """Estimate the probability that a claim is supported; None if no reply says yes or no."""
+        """Estimate the probability that a claim is supported; None if no reply is yes or no."""
         if self._library:
             passages = await self._library.search(claim)
             if not passages:
@@ -140,7 +144,6 @@ class FactoredVerifier:
         return sum(verdicts) / len(verdicts) if verdicts else None
 
     async def _word_reply(self, prompt: str) -> ModelOutput:
-        """Generate a one-word reply with log-probabilities."""
         settings: dict[str, Any] = {"logprobs": True, "top_logprobs": model_calls.MOST_ALTERNATIVES}
         return await model_calls.ask(prompt, "verifier", cache=self.cache, temperature=0.0, max_tokens=16, **settings)
 
@@ -152,7 +155,7 @@ class FactoredVerifier:
             logger.info("the verifier rejected a request for log-probabilities: %s", error)
             return False
         if not model_calls.tokens_of(output):
-            if not model_calls.stand_in.get():
+            if not model_calls.dry_run_model.get():
                 logger.warning("the verifier returns no log-probabilities; it is asked to reason about claims instead")
             return False
         return True
@@ -193,7 +196,7 @@ def factored_verification(
         knowledge: File or folder of passages. Each claim is checked against those that BM25 finds for it, instead of
             the item's source. Or `gold`, the item's evidence, even if the task does not show it.
         top: Number of passages to look up for each claim.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     passages = None if knowledge == GOLD else knowledge
@@ -225,21 +228,23 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     test.
 
     Args:
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     critique, entry = (
         model_calls.method_prompt(name, "fave", prompts) for name in ("fave_critique", "fave_critique_entry")
     )
 
-    async def check(claim: Cited) -> tuple[bool | None, str]:
+    async def check(claim: CitingSentence) -> tuple[bool | None, str]:
         """Return whether a sentence is supported, None if the critic does not say so, and the critique."""
         if not claim.papers:
             # this is part of the prompt of the revision
             return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
         prompt = fill(critique, {"papers": shown_papers(claim.papers), "claim": fence(claim.sentence)})
-        settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": _LENGTH, "supposed": lambda: "Supported: No"}
-        reply = (await model_calls.ask(prompt, "critic", cache=cache, **settings)).completion
+        output = await model_calls.ask(
+            prompt, "critic", cache=cache, dry_run_reply="Supported: No", temperature=0.0, max_tokens=_LENGTH
+        )
+        reply = output.completion
         text = ReplyText(reply).text.partition("Supported:")[0].strip(" \n*").removeprefix("Critique:")
         return supported(reply).value, " ".join(text.split()) or "No source supports this sentence."
 
@@ -265,14 +270,14 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     The model role `writer` writes and revises, and `critic` gives feedback; both default to the model under test.
 
     Args:
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     feedback = model_calls.method_prompt("fave_feedback", "fave", prompts)
 
     async def criticize(papers: Sequence[Paper], draft: str) -> tuple[str, dict[str, float]]:
         prompt = fill(feedback, {"papers": shown_papers(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await model_calls.ask(prompt, "critic", cache=cache, supposed=str, temperature=0.0, max_tokens=_LENGTH)
+        reply = await model_calls.ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         text = ReplyText(reply.completion).text.strip().removeprefix("Feedback:").strip()
         return text, {"feedback_empty": float(not text)}
 
@@ -293,12 +298,13 @@ def _revision(method: str, criticize: Criticize, prompts: str | None, cache: boo
         raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        own = model_calls.SampleMetadata.required_of(state)
-        if own.benchmark_task.benchmark != "fave":
-            raise UsageError(f"{method} revises the cited summaries of fave, and {own.task} asks for something else")
-        gold = SummaryGold.from_json(own.gold)  # of which methods use only what the prompt shows too
-        # in a plan, the draft is the reply of halu/oracle
-        draft = final = (await model_calls.ask(state.messages, "writer", cache=cache, supposed=str)).completion
+        metadata = model_calls.SampleMetadata.required_of(state)
+        if metadata.benchmark_task.benchmark != "fave":
+            raise UsageError(
+                f"{method} revises the cited summaries of fave, and {metadata.task} asks for something else"
+            )
+        gold = SummaryGold.from_json(metadata.gold)  # of which methods use only what the prompt shows too
+        draft = final = (await model_calls.ask(state.messages, "writer", cache=cache)).completion
         critique, counts = await criticize(gold.papers, draft)
         summary = summary_of(draft)
         if revised := bool(critique and summary):

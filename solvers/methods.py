@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def method_named(name: str, arguments: Mapping[str, Any]) -> Any:
+def get_method(name: str, arguments: Mapping[str, Any]) -> Any:
     """Return the solver of a method.
 
     Raises:

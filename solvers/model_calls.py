@@ -33,7 +33,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.core.settings import checked_settings
 from halu_tasks.judging.reaching import failure_of, refusal
-from halu_tasks.scorers.method_metrics import Opinions
+from halu_tasks.scorers.opinions import Opinions
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.tasks import Task, TaskRef
@@ -46,8 +46,8 @@ MOST_ALTERNATIVES = 20
 """The number of alternatives to each token that are requested with log-probabilities, the most that most providers
 return."""
 
-stand_in: ContextVar[Callable[..., ModelOutput] | None] = ContextVar("stand_in", default=None)
-"""What answers in the place of all models, if anything: a plan, which counts what would be asked."""
+dry_run_model: ContextVar[Callable[..., ModelOutput] | None] = ContextVar("dry_run_model", default=None)
+"""In a dry run, the function that counts a call and answers it instead of a model; otherwise None."""
 
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
@@ -71,7 +71,7 @@ class RequestFailed(Exception):
 def method(create: Callable[P, Solver]) -> Callable[P, Solver]:
     """Make the factory of a method's solver check its arguments, and its solver handle requests that fail.
 
-    A method without the reply to one of its requests has no answer: the sample's output is that of the request.
+    If one of a method's requests has no reply, neither has the method, and the sample's output is the request's output.
     """
 
     @wraps(create)
@@ -98,10 +98,10 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
-            given: Any = checked_settings(function, kwargs, "argument")
+            arguments: Any = checked_settings(function, kwargs, "argument")
         except UsageError as error:
             raise ArgumentError(f"{function.__name__}: {error}") from None
-        return function(*args, **given)
+        return function(*args, **arguments)
 
     # Scout resolves the names of types in this module otherwise, where they do not exist
     call.__annotations__ = get_type_hints(function)
@@ -115,14 +115,14 @@ def method_prompt(name: str, file_of_package: str, file: str | None = None) -> s
     Args:
         name: The name of the prompt.
         file_of_package: The name, without suffix, of the file in `solvers/prompts` that has the packaged prompt.
-        file: A user's prompt file, whose texts replace those of the package.
+        file: A user's prompt file, whose texts replace the packaged ones.
 
     Raises:
         UsageError: The user's file cannot be read, or names a prompt or a key that does not exist.
     """
     packaged = prompt_for(name, file_of_package)
-    given = given_prompts(file, prompt_names()).get(name, {}) if file is not None else {}
-    return {**packaged, **given}["user"]
+    user_prompt = given_prompts(file, prompt_names()).get(name, {}) if file is not None else {}
+    return {**packaged, **user_prompt}["user"]
 
 
 def chat_messages(turns: Iterable[Mapping[str, str]]) -> list[ChatMessage]:
@@ -133,12 +133,12 @@ def chat_messages(turns: Iterable[Mapping[str, str]]) -> list[ChatMessage]:
 def without_system_role(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Put system texts before the first user turn, as `core.prompting.system_in_user` does for a task's own prompt."""
     texts = [message.text for message in messages if message.role == "system"]
-    others: list[ChatMessage] = [message for message in messages if message.role != "system"]
-    at = next((n for n, message in enumerate(others) if message.role == "user"), None)
+    without_system: list[ChatMessage] = [message for message in messages if message.role != "system"]
+    at = next((n for n, message in enumerate(without_system) if message.role == "user"), None)
     if texts and at is not None:
-        content = "\n\n".join([*texts, others[at].text])
-        others[at] = others[at].model_copy(update={"content": content})
-    return others
+        content = "\n\n".join([*texts, without_system[at].text])
+        without_system[at] = without_system[at].model_copy(update={"content": content})
+    return without_system
 
 
 def last_question(messages: Sequence[ChatMessage]) -> int:
@@ -161,7 +161,7 @@ async def ask(
     draw: int = 0,
     tools: Sequence[Tool] = (),
     tool_choice: ToolChoice | None = None,
-    supposed: Callable[[], str] | None = None,
+    dry_run_reply: str | None = None,
     **config: Any,
 ) -> ModelOutput:
     """Generate a reply with the model in a role.
@@ -174,16 +174,15 @@ async def ask(
         draw: A number that tells apart several replies drawn for the same prompt.
         tools: The tools that the model may call; the calls are not executed.
         tool_choice: Inspect's tool choice, such as `none` if the model may not call any more tools.
-        supposed: Returns the reply that a plan supposes, where it decides what else is asked; by default, it is that of
-            `halu/oracle`.
-        config: The configuration of generation; that of the role's model takes precedence. By default, the model under
-            test is called with the configuration of the run.
+        dry_run_reply: The reply in a dry run if the number of further calls depends on it; None for the correct answer.
+        config: The configuration of generation, over which the configuration of the role's model takes precedence. By
+            default, the model under test is called with the configuration of the run.
 
     Raises:
         RequestFailed: The request was refused or filtered, or a server's message stands in the place of the reply.
     """
-    if answer := stand_in.get():
-        return answer(prompt, role, (draw, cache), bool(tools), supposed, **config)
+    if answer := dry_run_model.get():
+        return answer(prompt, role, (draw, cache), bool(tools), dry_run_reply, **config)
     model = model_in(role)
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     merged = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
@@ -225,12 +224,12 @@ def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
     the model under test it is empty, since the run's configuration applies, and for a text of a user's own, whose
     task has none.
     """
-    own = SampleMetadata.of(state)
-    if own is None or not named_role(role):
+    metadata = SampleMetadata.of(state)
+    if metadata is None or not named_role(role):
         return {}
-    decoding = own.benchmark_task.prompts.decoding
+    decoding = metadata.benchmark_task.prompts.decoding
     config = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature, "top_p": decoding.top_p}
-    if own.weighed:
+    if metadata.weighed:
         config |= {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
     return config
 
@@ -243,7 +242,7 @@ def named_role(role: str | None) -> bool:
 async def draws(
     prompt: str | list[ChatMessage], role: str | None, number: int, *, cache: bool = True, **config: Any
 ) -> list[ModelOutput]:
-    """Generate `number` replies to one prompt concurrently; the other arguments are those of `ask`."""
+    """Generate `number` replies to one prompt concurrently; for the other arguments see `ask`."""
     return await gather(*(ask(prompt, role, cache=cache, draw=draw, **config) for draw in range(number)))
 
 
@@ -282,8 +281,8 @@ def conclude_by_probability(state: TaskState, record: MethodRecord, threshold: f
     This is the first of the task's choices if the probability is above the threshold, else the second, and empty
     without a probability. The choices of a sample of another package are Yes and No.
     """
-    own = SampleMetadata.of(state)
-    stated = own.benchmark_task.scoring.choices if own else state.metadata.get("choices")
+    metadata = SampleMetadata.of(state)
+    stated = metadata.benchmark_task.scoring.choices if metadata else state.metadata.get("choices")
     hallucinated, right = stated or ("Yes", "No")
     if record.probability is None:
         return conclude(state, "", record)
@@ -322,15 +321,15 @@ Turn = tuple[str, str]
 
 def turns_of(state: TaskState) -> list[Turn]:
     """Return the turns of a sample's input."""
-    given = state.input
-    return [("user", given)] if isinstance(given, str) else [(turn.role, turn.text) for turn in given]
+    input = state.input
+    return [("user", input)] if isinstance(input, str) else [(turn.role, turn.text) for turn in input]
 
 
 def prompt_of(turns: Iterable[Turn]) -> tuple[str, str]:
     """Return the system text and the question of an input, whose last turn of a user it is."""
     turns = [*turns]
-    system, asked = ([text for role, text in turns if role == name] for name in ("system", "user"))
-    return system[0] if system else "", asked[-1] if asked else ""
+    system, questions = ([text for role, text in turns if role == name] for name in ("system", "user"))
+    return system[0] if system else "", questions[-1] if questions else ""
 
 
 class SampleMetadata(BaseModel):
@@ -371,12 +370,12 @@ class SampleMetadata(BaseModel):
 
     @classmethod
     def of(cls, state: TaskState) -> SampleMetadata | None:
-        """Return the metadata of a sample of this package; None for a sample of another one."""
+        """Read the metadata of a sample of this package; None for a sample of another one."""
         return cls.in_metadata(state.metadata)
 
     @classmethod
     def in_metadata(cls, metadata: Mapping[str, Any]) -> SampleMetadata | None:
-        """Return what is in the metadata of a sample of this package; None for those of another one."""
+        """Read the metadata of a sample of this package; None for a sample of another one."""
         return cls.model_validate(metadata) if metadata.keys() >= _REQUIRED else None
 
     @classmethod
@@ -386,8 +385,8 @@ class SampleMetadata(BaseModel):
         Raises:
             UsageError: The sample is of another package.
         """
-        if own := cls.of(state):
-            return own
+        if metadata := cls.of(state):
+            return metadata
         raise UsageError(
             f"sample {state.sample_id!r} is not of a halu_tasks task; for samples of your own use a named scorer or "
             "solver such as halu_tasks/iou or halu_tasks/comparative"
@@ -438,9 +437,9 @@ def parts_of(state: TaskState) -> dict[str, str] | None:
     In a sample of this package these are fields of its item; other samples have them as `subject` in their metadata.
     None if a sample has neither.
     """
-    own = SampleMetadata.of(state)
-    if own and own.benchmark_task.prompts.subject:
-        return own.benchmark_task.prompts.parts_of(own.fields)
+    metadata = SampleMetadata.of(state)
+    if metadata and metadata.benchmark_task.prompts.subject:
+        return metadata.benchmark_task.prompts.parts_of(metadata.fields)
     parts: dict[str, str] | None = state.metadata.get("subject")
     return parts
 

@@ -72,8 +72,8 @@ def self_consistency(samples: Count = 5, temperature: float = 0.7, seed: int = 0
         record = model_calls.MethodRecord(method=method, counts=counts, steps={"labels": labels})
         if not votes:
             return model_calls.conclude(state, "", replace(record, reason="no vote can be read"))
-        own = model_calls.SampleMetadata.of(state)
-        id = own.item_id(state.sample_id) if own else state.metadata.get("id", str(state.sample_id))
+        metadata = model_calls.SampleMetadata.of(state)
+        id = metadata.item_id(state.sample_id) if metadata else state.metadata.get("id", str(state.sample_id))
         label, tied = winner(votes, id, seed)
         counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
         probability = votes.count(choices[0]) / len(votes) if choices else None
@@ -101,7 +101,7 @@ def truth_triangulator(
         knowledge: File or folder of passages, which BM25 searches for each item; or `gold`, the item's own evidence.
         tool: Name of an Inspect tool that the seeker may call instead: `web_search`, `package/tool`, `file.py@tool`.
         top: Number of passages to look up.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     method = "truth_triangulator"
@@ -131,23 +131,23 @@ def truth_triangulator(
 
 
 def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]], Sequence[str] | None]:
-    """Return how a reply's label is read, and the two labels that a probability tells apart, if there are two.
+    """Return the reading of labels, and the two labels that a probability is about, if there are two.
 
     A text of a user's own hallucinates, Yes, or does not, No. `what` begins the error of a task without labels.
     """
     if model_calls.SampleMetadata.of(state) is None and model_calls.parts_of(state):
         return hallucinates, (YES, NO)
-    own = model_calls.SampleMetadata.required_of(state)
-    task = own.benchmark_task
+    metadata = model_calls.SampleMetadata.required_of(state)
+    task = metadata.benchmark_task
     if task.scoring.read is None:
         raise UsageError(f"{what}, and {task.name} asks for something else")
 
     def label(reply: str) -> Answer[str]:
-        return task.label(stated_confidence(reply).reply if own.confidence else reply)
+        return task.label(stated_confidence(reply).reply if metadata.confidence else reply)
 
     return label, task.scoring.choices
 
 
 def _answer(output: ModelOutput) -> str:
-    """Return a reply without its reasoning; empty if the reasoning never ends or nothing follows it."""
+    """Return a reply without its reasoning; empty if nothing follows the reasoning."""
     return ReplyText(output.completion).text.strip()

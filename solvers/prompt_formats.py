@@ -1,6 +1,6 @@
 """Prompts as solvers, for any sample: ReFACT's formats (Appendix C), worked examples, and reasoning before the answer.
 
-Each format builds the messages from a sample's metadata and calls the model. The texts are those of this package's task
+Each format builds the messages from a sample's metadata and calls the model. The texts come from this package's task
 files unless the arguments replace them. docs/solvers.md has an example of each.
 """
 
@@ -27,7 +27,7 @@ from halu_tasks.solvers.model_calls import (
     last_question,
     without_system_role,
 )
-from halu_tasks.tasks import Task, task_named
+from halu_tasks.tasks import Task, get_task
 
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}
 """The task whose texts are the default, by what replies are asked to list."""
@@ -63,8 +63,9 @@ def independent(
     """Ask whether an answer is factual, True or False.
 
     Args:
-        system: System text, or a file with it. Default: that of `refact_judgment_independent`.
-        template: User text with `{question}` and `{answer}`, or a file with it. Default: that of the same task.
+        system: System text, or a file with it. Default: the system text of `refact_judgment_independent`.
+        template: User text with `{question}` and `{answer}`, or a file with it. Default: the user text of the same
+            task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -92,9 +93,9 @@ def comparative(
     """Ask which of two answers is factual, A or B.
 
     Args:
-        system: System text, or a file with it. Default: that of `refact_judgment_comparative`.
-        template: User text with `{question}`, `{answer_a}` and `{answer_b}`, or a file with it. Default: that of the
-            same task.
+        system: System text, or a file with it. Default: the system text of `refact_judgment_comparative`.
+        template: User text with `{question}`, `{answer_a}` and `{answer_b}`, or a file with it. Default: the user text
+            of the same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -126,9 +127,10 @@ def localization(
         returns: What the reply is asked for: `entities`, the wrong entities one per line, or `sentence`, the one
             sentence that is wrong. Default: what the sample's task asks for if it is a task of this package, otherwise
             `entities`.
-        system: System text, or a file with it. Default: that of `refact_localization_entity` or, for `sentence`,
-            of `refact_localization_negation`.
-        template: User text with `{question}` and `{answer}`, or a file with it. Default: that of the same task.
+        system: System text, or a file with it. Default: the system text of `refact_localization_entity` or, for
+            `sentence`, of `refact_localization_negation`.
+        template: User text with `{question}` and `{answer}`, or a file with it. Default: the user text of the same
+            task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -160,9 +162,9 @@ def correction(
 
     Args:
         mask: The mask in the answers of the samples. The model is shown `<mask>`.
-        system: System text, or a file with it. Default: that of `refact_correction`.
+        system: System text, or a file with it. Default: the system text of `refact_correction`.
         template: User text with `{question}`, `{answer}` and `{number_of_masks}`, which is counted, or a file with it.
-            Default: that of the same task.
+            Default: the user text of the same task.
         cot: Whether to ask for reasoning first; ignored if `system` is given.
         examples: Worked examples to show before the question, each with the fields of a sample and `output`, as a list
             or a JSON Lines file.
@@ -193,14 +195,14 @@ def few_shot(examples: Examples = None, *, template: str | None = None, generate
         raise ArgumentError("few_shot needs 'examples'; the tasks of this package have their own: -T fewshot=N")
     rows = _rows("few_shot", examples)
     question = _text("few_shot", "template", template) or "{input}"
-    shown = [
+    worked = [
         Example(fill(question, _fields("few_shot", {}, None, [question], where, row)), row["output"])
         for where, row in rows
     ]
 
     def messages(state: TaskState) -> list[ChatMessage]:
         at = last_question(state.messages)
-        return [*state.messages[:at], *chat_messages(turns("", "", shown)[:-1]), *state.messages[at:]]
+        return [*state.messages[:at], *chat_messages(turns("", "", worked)[:-1]), *state.messages[at:]]
 
     return _prompting(messages, generate)
 
@@ -208,7 +210,7 @@ def few_shot(examples: Examples = None, *, template: str | None = None, generate
 @solver
 @checked
 def chain_of_thought(*, system: str | None = None, generate: bool = True) -> Solver:
-    """Ask for reasoning before the answer, in a system message after those of the sample.
+    """Ask for reasoning before the answer, in a system message after the sample's system messages.
 
     In a chain of solvers, it comes after the one that writes the question.
 
@@ -268,7 +270,7 @@ def _format(
     fields, rows = partial(_fields, name, keys, mask), _rows(name, examples)
     renamed = any(field != key for field, key in keys.items()) or mask not in (None, MASK)
     unchanged = system is None and template is None and not (cot or rows or renamed)
-    packaged = task_named(reference).prompts.wordings[0].prompt
+    packaged = get_task(reference).prompts.wordings[0].prompt
 
     def messages(state: TaskState) -> list[ChatMessage]:
         task = _task_of_format(state, name) if own_wording else None
@@ -279,13 +281,13 @@ def _format(
         user = wording["user"] if template is None else template
         prompt = {"system": _system(wording), "user": without_cue(user) if cot else user}
         system_text, question = texts(prompt, fields(prompt.values(), *_sample(state)))
-        shown = [
+        worked = [
             Example(fill(prompt["user"], fields([prompt["user"]], where, row)), row["output"]) for where, row in rows
         ]
-        asked = chat_messages(turns(system_text, question, shown))
+        prompt_messages = chat_messages(turns(system_text, question, worked))
         # the embedded models identify the item by this metadata
-        asked[-1].metadata = state.messages[last_question(state.messages)].metadata
-        return asked
+        prompt_messages[-1].metadata = state.messages[last_question(state.messages)].metadata
+        return prompt_messages
 
     def _system(wording: Prompt) -> str:
         if system is not None:
@@ -301,43 +303,49 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
     """Create a solver that sets a sample's messages and, if `then_generate` is true, calls the model."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        asked, own = messages(state), SampleMetadata.of(state)
-        state.messages = without_system_role(asked) if own and own.system_in_user else asked
+        prompt_messages, metadata = messages(state), SampleMetadata.of(state)
+        state.messages = (
+            without_system_role(prompt_messages) if metadata and metadata.system_in_user else prompt_messages
+        )
         return await generate_or_refuse(state, generate) if then_generate else state
 
     return solve
 
 
 def _task_of_format(state: TaskState, name: str) -> Task | None:
-    """Return the task of a sample of this package whose prompt has a format; None for any other sample."""
-    own = SampleMetadata.of(state)
-    task = own.benchmark_task if own else None
+    """Return the task of a sample of this package if its prompt has this format; otherwise None."""
+    metadata = SampleMetadata.of(state)
+    task = metadata.benchmark_task if metadata else None
     return task if task and task.prompts.format == name else None
 
 
 def _sample(state: TaskState) -> tuple[str, Row]:
-    """Return a sample's name in errors, and its values."""
-    own = SampleMetadata.of(state)
-    return f"sample {state.sample_id!r}", {"input": state.input_text, **state.metadata, **(own.fields if own else {})}
+    """Return the name of a sample for errors, and its values."""
+    metadata = SampleMetadata.of(state)
+    return f"sample {state.sample_id!r}", {
+        "input": state.input_text,
+        **state.metadata,
+        **(metadata.fields if metadata else {}),
+    }
 
 
 def _fields(
-    solver: str, keys: Mapping[str, str], mask: str | None, shown: Iterable[str], where: str, row: Row
+    solver: str, keys: Mapping[str, str], mask: str | None, templates: Iterable[str], where: str, row: Row
 ) -> dict[str, str]:
-    """Read the fields that texts show from a row.
+    """Return the fields of a row that templates show.
 
     Args:
         solver: The name of the solver, for errors.
         keys: The keys of fields with another key than their name.
         mask: The mask in the field `answer`, if the texts show the number of masks.
-        shown: The texts.
+        templates: The texts.
         where: The place of the row, for errors.
         row: The values.
 
     Raises:
         UsageError: A field is missing, or its value is not a string or number.
     """
-    names = set[str]().union(*map(placeholders, shown))
+    names = set[str]().union(*map(placeholders, templates))
     if mask is not None:
         names = names - {NUMBER_OF_MASKS} | {"answer"}
     fields = {}
@@ -373,7 +381,7 @@ def _text(solver: str, name: str, value: str | None) -> str | None:
 
 
 def _rows(solver: str, examples: Examples) -> list[tuple[str, Row]]:
-    """Return the place of each worked example, for errors, and the example.
+    """Read worked examples, each with its place for errors.
 
     Raises:
         DataError: The file cannot be read, or a row is invalid; the message names the place.

@@ -67,7 +67,7 @@ def informed_questions(task: Task, knowledge: str, top: int, prompts: str | None
         task: The task.
         knowledge: A file or folder that is searched for each item, or `gold` for the item's own evidence.
         top: The number of passages to look up.
-        prompts: A prompt file with texts that replace those of the package.
+        prompts: A prompt file with texts that replace the packaged ones.
 
     Returns:
         A function of an item, which raises UsageError if the knowledge is the item's evidence, and it has none.
@@ -120,7 +120,7 @@ class Seeker:
         knowledge: A file or folder that is searched for each item, or `gold` for the item's own evidence.
         tool: The name of an Inspect tool that the model may call instead.
         top: The number of passages to look up.
-        prompts: A prompt file with texts that replace those of the package.
+        prompts: A prompt file with texts that replace the packaged ones.
         cache: Whether replies are cached.
 
     Raises:
@@ -137,7 +137,7 @@ class Seeker:
             raise UsageError(f"{method} {problem}; name one of {choices}")
         _check_lookup(knowledge or GOLD, top, prompts)
         self._method, self._knowledge, self._top, self._prompts, self._cache = method, knowledge, top, prompts, cache
-        self._tool = tool_named(tool) if tool else None
+        self._tool = get_tool(tool) if tool else None
         self._opened: Knowledge | None = None
         self._lock = anyio.Lock()
 
@@ -198,7 +198,7 @@ def with_knowledge(
         knowledge: File or folder of passages, which BM25 searches for each item; or `gold`, the item's own evidence.
         tool: Name of an Inspect tool that the model may call instead: `web_search`, `package/tool`, `file.py@tool`.
         top: Number of passages to look up.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     seeker = Seeker("with_knowledge", knowledge, tool, top, prompts, cache)
@@ -211,7 +211,6 @@ def with_knowledge(
 
 
 def _check_lookup(knowledge: str, top: int, prompts: str | None) -> None:
-    """Check what to look up, before a run begins."""
     if knowledge != GOLD:
         named_files(Path(knowledge).expanduser())
     _passages_prompt([], prompts)
@@ -222,19 +221,19 @@ def _passages_prompt(findings: Sequence[Snippet], prompts: str | None) -> str:
 
 
 def _query(subject: Mapping[str, str], question: str) -> str:
-    """Return the query: the text that methods examine after its question, or the question of the whole prompt."""
+    """Return the search query: the query and text of a sample, or the question of the whole prompt."""
     return "\n".join(subject[part] for part in ("query", "text") if part in subject) or question
 
 
 def _as_finding(evidence: str) -> list[Snippet]:
-    """Return an item's own evidence as a passage; none if it says that there is none."""
+    """Return an item's evidence as a passage; none if it says that there is none."""
     return [] if evidence.strip() in _NO_EVIDENCE else [Snippet(GOLD, "", evidence)]
 
 
 # --- tools ----------------------------------------------------------------------------------------
 
 
-def tool_named(name: str) -> Tool:
+def get_tool(name: str) -> Tool:
     """Create an Inspect tool by name.
 
     The name is `web_search` or the like for Inspect's own tools, `package/tool` for a tool of an installed package, and
@@ -271,7 +270,7 @@ def _load(path: Path, name: str) -> None:
 async def _ask_with_tool(
     prompt: list[ChatMessage], role: str | None, tool: Tool, *, cache: bool, **config: Any
 ) -> tuple[ModelOutput, list[ChatMessage], list[Lookup]]:
-    """Call a model in a role, and the tool as often as the model asks for it, until the model replies.
+    """Call a model, and the tool each time that the model asks for it, until the model replies.
 
     Replies are cached, but the results of the tool are not: a second run calls the tool again, but not the model, as
     long as the results are the same.
@@ -287,8 +286,8 @@ async def _ask_with_tool(
         for part in _parts(output.message):
             if isinstance(part, ContentToolUse):
                 # the results of a provider's searches are known only if they are cited
-                found = "" if part.tool_type == "web_search" else part.result
-                lookups.append((f"{part.name} {part.arguments}", None if part.error else found))
+                result_text = "" if part.tool_type == "web_search" else part.result
+                lookups.append((f"{part.name} {part.arguments}", None if part.error else result_text))
         calls = output.message.tool_calls
         if not calls or not left:
             break
@@ -303,7 +302,7 @@ async def _ask_with_tool(
 
 
 def _cited(message: ChatMessageAssistant) -> list[tuple[str, str]]:
-    """Return the pages that a reply cites, each once: title with address, and the passage if the provider quotes it."""
+    """Return each page that a reply cites: title and address, and the passage if the provider quotes one."""
     texts = (part for part in _parts(message) if isinstance(part, ContentText))
     cited = (each for text in texts for each in text.citations or [] if isinstance(each, UrlCitation))
     pages = [(f"{each.title or ''} {each.url}".strip(), each.cited_text) for each in cited]

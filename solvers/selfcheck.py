@@ -8,7 +8,6 @@ model (section 5.3).
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from statistics import fmean
-from typing import Any
 
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -18,7 +17,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.method_metrics import Statistic, as_probability, ngram_scores
+from halu_tasks.scorers.ngrams import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.solvers import model_calls
@@ -48,9 +47,9 @@ def selfcheck_prompt(
 
     Args:
         samples: Number of passages.
-        temperature: Temperature of the passages; that of the checks is 0.
+        temperature: Temperature of the passages; the checks have 0.
         threshold: A text is called hallucinated if its score is above the threshold.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     prompt = model_calls.method_prompt("selfcheck_check", "selfcheck", prompts)
@@ -97,7 +96,7 @@ def selfcheck_ngram(
         statistic: `maximum`, the mean over the sentences of their most surprising n-gram, or `average`, the mean over
             all n-grams. The maximum with unigrams is the best in the paper (section 7.1, table 7).
         threshold: A text is called hallucinated if the probability is above the threshold.
-        prompts: Prompt file with texts that replace those of the package.
+        prompts: Prompt file with texts that replace the packaged ones.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
 
@@ -126,8 +125,15 @@ def _selfcheck(
         prompt = fill(answer, {"query": subject["query"]}) if "query" in subject else fill(summary, fenced)
         # a second text on the same question waits for the first one and then takes its passages from the cache
         async with drawing.setdefault(hash(prompt), anyio.Lock()):
-            how: dict[str, Any] = {"temperature": temperature, "supposed": lambda: subject["text"]}
-            replies = await model_calls.draws(prompt, "sampler", samples, cache=cache, max_tokens=1024, **how)
+            replies = await model_calls.draws(
+                prompt,
+                "sampler",
+                samples,
+                cache=cache,
+                dry_run_reply=subject["text"],
+                temperature=temperature,
+                max_tokens=1024,
+            )
         # the authors' package also puts each passage on one line
         return [" ".join(ReplyText(reply.completion).text.split()) for reply in replies]
 

@@ -101,7 +101,7 @@ def judge(url: str, data: Path, cache: Path, connections: int, results: Any) -> 
     replies = [(item, f"回答 {number}") for number, item in enumerate(evaluation.items)]
     module.with_judge(options, evaluation.task.judge_spec, module.Judge.reach)
     began = time.process_time()
-    module.with_judge(options, evaluation.task.judge_spec, lambda judge: judge.of_replies(replies, lambda: None))
+    module.with_judge(options, evaluation.task.judge_spec, lambda judge: judge.judge_replies(replies, lambda: None))
     results.put(time.process_time() - began)
 
 

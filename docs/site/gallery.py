@@ -11,7 +11,7 @@ from pathlib import Path
 from page import Page, listed, printed, sections
 
 from halu_tasks.core.options import Options
-from halu_tasks.tasks import build, task_named
+from halu_tasks.tasks import build, get_task
 
 FOLDER = "gallery/"
 TASKS = (
@@ -88,7 +88,7 @@ def _make_report(results: Path, output: Path, title: str) -> None:
 
 def _invented(model: str, name: str, share: float) -> list[dict[str, str]]:
     """Return replies to a task, of which a share is correct and the others are those of the baseline."""
-    task = task_named(name)
+    task = get_task(name)
     replies = []
     for item in build(task, Options(data="sample")).items:
         right = random.Random(f"{model} {item.id}").random() < share

@@ -38,15 +38,15 @@ def check_metadata(row: Row) -> None:
 
 def simpleqa_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     """Yield one item per row of SimpleQA, whose id is made of the question, or of SimpleQA Verified, which has one."""
-    for made, row in with_ids(rows, "problem"):
-        id = str(row.get("original_index", made))
-        known = _metadata(row) if "metadata" in row else row
-        tags = {tag: str(known[tag]).replace(" ", "_") for tag in ("topic", "answer_type")}
+    for hash_id, row in with_ids(rows, "problem"):
+        id = str(row.get("original_index", hash_id))
+        metadata = _metadata(row) if "metadata" in row else row
+        tags = {tag: str(metadata[tag]).replace(" ", "_") for tag in ("topic", "answer_type")}
         yield Item(id, id, row["answer"], fields={"question": row["problem"].strip()}, tags=tags)
 
 
 def _metadata(row: Row) -> dict[str, Any]:
-    """Read what SimpleQA says of a question, which is written as Python writes a dictionary."""
+    """Parse the metadata of a question of SimpleQA, which is written as a Python dictionary."""
     try:
         metadata = ast.literal_eval(row["metadata"])
     except (SyntaxError, ValueError, RecursionError):
@@ -76,16 +76,18 @@ def first_answer(item: Item) -> str:
 
 
 @metric(
+    form="sums",
     about="harmonic mean of acc and acc_attempted, by the judge",
     requires_option="judge",
 )
 def f_score(good: Column, bad: Column, partial: Column) -> Terms:
     """Return the F-score of SimpleQA (Wei et al. 2024): twice the right answers over attempts and replies."""
-    known = ~np.isnan(good)
-    return np.where(known, 2 * good, 0.0), np.where(known, 1 + good + bad + np.nan_to_num(partial), 0.0)
+    is_judged = ~np.isnan(good)
+    return np.where(is_judged, 2 * good, 0.0), np.where(is_judged, 1 + good + bad + np.nan_to_num(partial), 0.0)
 
 
 @metric(
+    form="sums",
     about="share of the replies without a right answer that are wrong, by the judge",
     higher_is_better=False,
     requires_option="judge",

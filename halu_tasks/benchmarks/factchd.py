@@ -1,8 +1,8 @@
 """FactCHD (Chen et al. 2024): is an answer factual, and why? A label, then an explanation.
 
-Rows come in two formats: that of the released samples (query, response, label, evidence, reason, category), and that
-of the files the authors train and test with (`input` with the marks #Question# and #Answer#, `output` with label and
-explanation). The `instruction` of the latter is not shown, since this package has its own prompts.
+Rows come in two formats. The released samples have query, response, label, evidence, reason and category. The files
+with which the authors train and test have `input` with the marks #Question# and #Answer#, and `output` with label and
+explanation; their `instruction` is not shown, since this package has its own prompts.
 """
 
 from __future__ import annotations

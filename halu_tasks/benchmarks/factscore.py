@@ -20,7 +20,7 @@ from halu_tasks.data.rows import Row, json_lines
 
 SUPPORTED, IRRELEVANT = "supported", "irrelevant"
 LABELS = {"S": SUPPORTED, "NS": "not_supported", "IR": IRRELEVANT}
-"""The labels of the judge by those of people."""
+"""The judge's label for each label of the annotators."""
 BY = "people"
 
 

@@ -42,7 +42,7 @@ def m3_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterato
 
 
 def _typed(rows: Iterable[Row], options: Options, language: str, columns: Mapping[str, str]) -> Iterator[Item]:
-    """Yield one item per row; `columns` are those of its fields, by whose first one it is clustered."""
+    """Yield one item per row. `columns` are the columns of its fields, of which the first one defines the cluster."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
     for id, row in with_ids(rows, *columns.values()):
         kind = type_of(row)
@@ -65,8 +65,8 @@ def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Ite
             continue
         original, edited = row["orig_sentence"].strip(), row["edited_sentence"].strip()
         context = {} if options.without_original else {"original": original}
-        shown = [("edited", edited, "Yes"), ("original", original, "No")]
-        for which, sentence, target in shown if kind != NONE else [("edited", edited, "No")]:
+        variants = [("edited", edited, "Yes"), ("original", original, "No")]
+        for which, sentence, target in variants if kind != NONE else [("edited", edited, "No")]:
             yield Item(
                 f"{id}/{which}",
                 short_hash(original),

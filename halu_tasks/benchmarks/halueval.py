@@ -57,23 +57,23 @@ def _with_own_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
 def general_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     """Yield one item per row: the query and the response."""
     for id, row in _with_own_ids(rows):
-        yield Item(id, id, LABELS[row["hallucination"]], fields=_shown(row))
+        yield Item(id, id, LABELS[row["hallucination"]], fields=_prompt_fields(row))
 
 
 def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     """Yield a item for each row labelled yes whose annotated passages can be located in the response."""
     for id, row in _with_own_ids(rows):
-        shown = _shown(row)
-        text = shown["response"]
+        fields = _prompt_fields(row)
+        text = fields["response"]
         spans = gold_spans(text, row["hallucination_spans"])
         if LABELS[row["hallucination"]] == NO or not spans:
             continue
         strings = list(dict.fromkeys(text[start:end] for start, end in spans))
         gold = SpanGold(text=text, spans=spans, strings=strings)
-        yield Item(id, id, "\n".join(strings), fields=shown, gold=gold)
+        yield Item(id, id, "\n".join(strings), fields=fields, gold=gold)
 
 
-def _shown(row: Row) -> dict[str, str]:
+def _prompt_fields(row: Row) -> dict[str, str]:
     return {"query": row["user_query"].strip(), "response": row["chatgpt_response"].strip()}
 
 

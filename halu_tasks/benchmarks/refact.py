@@ -45,10 +45,10 @@ def original_first(sample_id: str, seed: int) -> bool:
 # --- rows to items --------------------------------------------------------------------------------
 
 
-def _item(row: Row, target: str, suffix: str = "", explanation: str = "explanation", **others: Any) -> Item:
+def _item(row: Row, target: str, suffix: str = "", explanation: str = "explanation", **attributes: Any) -> Item:
     """Make an item of a row; its cluster is the id up to the first underscore, which rows of one answer share."""
     id = row["sample_id"]
-    return Item(id + suffix, id.partition("_")[0], target, explanation=row.get(explanation, ""), **others)
+    return Item(id + suffix, id.partition("_")[0], target, explanation=row.get(explanation, ""), **attributes)
 
 
 def independent(rows: Iterable[Row], options: Options) -> Iterator[Item]:
@@ -81,8 +81,8 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Item]:
 def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Item]:
     """Yield one item per row of an error type; the gold has the confabulated answer, the spans and their strings.
 
-    If the row of the other error type has the same id but for its ending, the gold also has that row's text, with which
-    the published evaluation scores a reply a second time.
+    If the row of the other error type has the same id except for its ending, the gold also has that row's text, with
+    which the published evaluation scores a reply a second time.
     """
     rows = list(rows)
     texts = {row["sample_id"]: row["confabulated_answer"] for row in rows}

@@ -66,8 +66,8 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     segments = [_SPACE.sub("", text[a:b]) for a, b in zip(edges[::2], edges[1::2], strict=True)]
     lengths = [len(_SPACE.sub("", text[a:b])) for a, b in spans]
-    kept = [i for i, char in enumerate(correct_answer) if not char.isspace()]
-    answer = "".join(correct_answer[i] for i in kept)
+    positions = [i for i, char in enumerate(correct_answer) if not char.isspace()]
+    answer = "".join(correct_answer[i] for i in positions)
     if not answer.startswith(segments[0]) or not answer.endswith(segments[-1]):
         raise ValueError("the text around the tags does not begin and end as the correct answer does")
 
@@ -77,11 +77,11 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
         gaps = _leftmost_gaps(answer, segments[1:-1], ends)
     else:
         # A place inside a word has no cost if the tag is inside a word, too.
-        joined = _inside_words(correct_answer, kept)
+        joined = _inside_words(correct_answer, positions)
         tags_cut = [text[edge - 1 : edge].isalnum() and text[edge : edge + 1].isalnum() for edge in edges]
         cuts = list(zip(tags_cut[2:-2:2], tags_cut[3:-1:2], strict=True))
         gaps = _closest_gaps(answer, segments[1:-1], cuts, ends, lengths, joined)
-    return [correct_answer[kept[a] : kept[b - 1] + 1] if a < b else "" for a, b in gaps]
+    return [correct_answer[positions[a] : positions[b - 1] + 1] if a < b else "" for a, b in gaps]
 
 
 def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
@@ -171,7 +171,7 @@ def _extended(best: Alignments, at: int, length: int) -> tuple[float, list[Span]
     return None if end < 0 else (cost, [*best[end][1], (end, at)])
 
 
-def _inside_words(text: str, kept: list[int]) -> list[bool]:
-    """Return for each place in the text without white space whether it is between two letters of a word."""
-    inside = [b == a + 1 and text[a].isalnum() and text[b].isalnum() for a, b in pairwise(kept)]
+def _inside_words(text: str, positions: list[int]) -> list[bool]:
+    """For each position in the text without white space, whether it is inside a word."""
+    inside = [b == a + 1 and text[a].isalnum() and text[b].isalnum() for a, b in pairwise(positions)]
     return [False, *inside, False]

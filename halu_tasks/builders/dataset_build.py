@@ -19,7 +19,7 @@ from halu_tasks.builders.folder import GATE, Folder, Part, begin, by_count, writ
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.jobs import Executor, Report
+from halu_tasks.executors.jobs import Executor, Progress
 from halu_tasks.inspect_adapter.run_models import RunModels
 
 
@@ -29,7 +29,7 @@ def build(
     output: Path,
     models: RunModels,
     executor: Executor,
-    report: Report,
+    report: Progress,
     *,
     options: Mapping[str, Any],
     part_size: int = 500,
@@ -104,7 +104,7 @@ class BuildJob:
         """Whether all parts of a task are finished."""
         return all(part.logs.finished() for part in self._parts(rank, tasks))
 
-    def work(self, rank: int, tasks: int, report: Report) -> None:
+    def work(self, rank: int, tasks: int, report: Progress) -> None:
         """Draft the parts of a task that are not finished."""
         models, parts = self.models.in_task(tasks), self._parts(rank, tasks)
         # of several tasks, each knows only its own parts
@@ -186,7 +186,7 @@ def _gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Ga
     return Gate(gate.checks, gate.samples if samples is None else samples, gate.share if share is None else share)
 
 
-def pass_gate(folder: Folder, gate: Gate, report: Report) -> None:
+def pass_gate(folder: Folder, gate: Gate, report: Progress) -> None:
     """Judge the samples of a gate, which are drafted.
 
     Raises:

@@ -60,9 +60,9 @@ class ExecutorOptions:
         Raises:
             UsageError: It is not installed, or a setting is unknown or invalid.
         """
-        from halu_tasks.executors import executor_named
+        from halu_tasks.executors import get_executor
 
-        return executor_named(self.executor, self.executor_tasks, self.executor_config)
+        return get_executor(self.executor, self.executor_tasks, self.executor_config)
 
 
 def key_values(arguments: Sequence[str], flag: str) -> dict[str, Any]:

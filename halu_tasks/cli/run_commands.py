@@ -123,7 +123,7 @@ def run(
         raise UsageError("--price, --calls-per-minute and --tokens-per-second only have a meaning with --dry-run")
     groups = [str(file) for name in tasks.split(",") for file in files_at(name.strip()) if is_group(file)]
     selected = [*tasks_at(tasks.split(",")).values()]
-    if unused := options.unused({name for task, _ in selected for name in task.prompts.task_options}):
+    if unused := options.unsupported({name for task, _ in selected for name in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.settings()[unused[0]].flag}")
     folder = output.expanduser()
     named = models_named(models, harness=harness, base_url=base_url, arguments=model_arg, chat_template=chat_template)
@@ -214,9 +214,9 @@ def _methods(names: Sequence[str]) -> Methods:
         if method in methods:
             raise UsageError(f"method {name} is named twice")
         if name != PLAIN:
-            from halu_tasks.solvers.methods import method_named
+            from halu_tasks.solvers.methods import get_method
 
-            method_named(*method)
+            get_method(*method)
         methods.append(method)
     return methods
 

@@ -99,10 +99,10 @@ def show(
     elif task is None:
         raise UsageError("show: name a task")
     else:
-        from halu_tasks.tasks import task_named
+        from halu_tasks.tasks import get_task
         from halu_tasks.tasks.describe import summary
 
-        print_record(summary(task_named(task)), as_json=json)
+        print_record(summary(get_task(task)), as_json=json)
 
 
 def _show_published(task: str | None, *, json: bool) -> None:
@@ -208,13 +208,13 @@ def items(
 
 
 def _print_items(task: str, options: Options, limit: int | None, of: Mapping[str, str], *, json: bool) -> None:
-    from halu_tasks.tasks import build, task_named
+    from halu_tasks.tasks import build, get_task
 
-    evaluation = build(task, replace(of_task(task, options), fewshot=task_named(task).prompts.shots))
+    evaluation = build(task, replace(of_task(task, options), fewshot=get_task(task).prompts.shots))
     examples = {"examples": [example._asdict() for example in evaluation.examples]} if evaluation.examples else {}
     rows = (
         {**of, "id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
-        for item in evaluation.asked[:limit]
+        for item in evaluation.shuffled_items[:limit]
     )
     for row in rows:
         # prompts are shown as they are sent, whatever looks like a credential in them
@@ -235,9 +235,9 @@ def of_task(task: str, options: Options) -> Options:
     Raises:
         UsageError: The task does not have one of them.
     """
-    from halu_tasks.tasks import task_named
+    from halu_tasks.tasks import get_task
 
-    if unused := options.unused(task_named(task).prompts.task_options):
+    if unused := options.unsupported(get_task(task).prompts.task_options):
         raise UsageError(f"task {task} has no option {Options.settings()[unused[0]].flag}")
     return options
 
@@ -325,9 +325,9 @@ def describe(
 
 def _named(names: Sequence[str]) -> list[Source]:
     """Return the sources of some names, or all."""
-    from halu_tasks.tasks.task_registry import source_named, sources
+    from halu_tasks.tasks.task_registry import get_source, sources
 
-    return [source_named(name) for name in names] or list(sources().values())
+    return [get_source(name) for name in names] or list(sources().values())
 
 
 def _status(failed: int, total: int) -> int:
@@ -338,7 +338,7 @@ def _profiles(name: str, options: Options) -> Iterable[dict[str, Any]]:
     from halu_tasks.tasks.describe import profiles, tasks_of
 
     tasks = tasks_of(name)
-    if unused := options.unused({option for task in tasks for option in task.prompts.task_options}):
+    if unused := options.unsupported({option for task in tasks for option in task.prompts.task_options}):
         raise UsageError(f"{name} has no option {Options.settings()[unused[0]].flag}")
     return profiles(tasks, options)
 
@@ -357,10 +357,10 @@ def chats(
 ) -> None:
     """Run `halu-tasks export chats`."""
     from halu_tasks.core.files import atomic_write
-    from halu_tasks.tasks import task_named
+    from halu_tasks.tasks import get_task
     from halu_tasks.tasks.prompting import training_chats
 
-    benchmark = task_named(task)
+    benchmark = get_task(task)
     if len(options.prompts) > 1:
         raise UsageError(f"--prompts {','.join(options.prompts)}: expected one file, got {len(options.prompts)}")
     questions = []

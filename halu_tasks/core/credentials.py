@@ -56,14 +56,14 @@ def key_of(model: str, address: str | None) -> tuple[str, str | None]:
         address: The address of its server, if the user gave one.
 
     Returns:
-        The variable, and the key: a placeholder if a server of one's own may need none, as clients insist on one; None
-        if the client finds it.
+        The variable, and the key: a placeholder if the server may need none, since clients insist on one; None if the
+        client finds it.
     """
     provider, _, rest = model.partition("/")
     provider = rest.partition("/")[0] if provider == "openai-api" else provider
     variable = f"{provider.replace('-', '_').upper()}_API_KEY"
-    own = os.environ.get(_USERS + variable) or (os.environ.get(variable) if address else None)
-    return variable, own or ("none" if address else None)
+    key = os.environ.get(_USERS + variable) or (os.environ.get(variable) if address else None)
+    return variable, key or ("none" if address else None)
 
 
 def key_variables(model: str, address: str | None, *, in_lm_eval: bool) -> dict[str, str]:
@@ -87,7 +87,7 @@ def key_variables(model: str, address: str | None, *, in_lm_eval: bool) -> dict[
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a setting with this name may hold credentials."""
+    """Whether a setting with this name may hold credentials."""
     return bool(_NAME.search(name))
 
 
@@ -106,12 +106,12 @@ def redacted(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return a text with escapes for control characters, which a terminal would obey."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    """Escape control characters, which a terminal would obey."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def printable(text: str) -> str:
-    """Return a message without credentials and without control characters."""
+    """Remove credentials from a message and escape its control characters."""
     return escaped(redacted(text))
 
 

@@ -1,9 +1,11 @@
 """Errors that users can fix themselves: each message is one line that says what is wrong, where, and what to do."""
 
+import difflib
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.metadata import requires
 from importlib.util import find_spec
 from types import TracebackType
 
@@ -97,27 +99,25 @@ def file_errors(place: object, advice: str = "") -> Iterator[None]:
         raise DataError(f"{place}: {error.strerror or error}{advice}") from None
 
 
-def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """Suggest the closest known name, as a suffix to an error message.
+def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
+    """Suggest the closest valid name, as a suffix to an error message.
 
     Args:
         name: The unknown name.
-        known: The names that would have been valid.
+        names: The valid names.
         prefix: What users put before every name, such as `--`.
 
     Returns:
-        ` (did you mean 'x'?)`, or an empty string if no known name is similar.
+        ` (did you mean 'x'?)`, or an empty string if no valid name is similar.
     """
-    import difflib  # imported here because few names are wrong
-
-    by_fold = {candidate.casefold(): candidate for candidate in known}
+    by_fold = {candidate.casefold(): candidate for candidate in names}
     matches = difflib.get_close_matches(name.casefold(), by_fold, n=1)
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
 
 
-def unknown(what: str, name: object, known: Collection[str], prefix: str = "") -> str:
-    """Describe an unknown name, with the closest known one and all that are known; users put `prefix` before each."""
-    close, listed = did_you_mean(str(name), known, prefix), ", ".join(prefix + each for each in known) or "none"
+def unknown(what: str, name: object, names: Collection[str], prefix: str = "") -> str:
+    """Describe an unknown name, with the closest valid one and all valid ones; users put `prefix` before each."""
+    close, listed = did_you_mean(str(name), names, prefix), ", ".join(prefix + each for each in names) or "none"
     return f"unknown {what} {prefix + str(name) if prefix else name!r}{close}; known: {listed}"
 
 
@@ -166,8 +166,6 @@ def missing_modules(extra: str) -> list[str]:
 
 def install_hint(extra: str) -> str:
     """Return the command that installs the packages of an extra; this package itself may be on no index."""
-    from importlib.metadata import requires  # takes long to import
-
     listed = (one.partition("; extra == ") for one in requires("halu-tasks") or ())
     return " ".join(["pip install", *(f'"{package}"' for package, _, of in listed if of[1:-1] == extra)])
 

@@ -15,6 +15,8 @@ from itertools import cycle, repeat
 from pathlib import Path
 from typing import Any, TextIO
 
+import yaml
+
 from halu_tasks.core.errors import HaluTasksError, UsageError, file_errors
 from halu_tasks.core.limits import exceeded, limit
 from halu_tasks.core.processes import lock
@@ -44,16 +46,16 @@ def visible_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def _temporary_folder(path: Path) -> Iterator[Path]:
-    """Yield an empty folder of this writer's own beside a path; those that killed processes have left are removed."""
+    """Yield an empty folder next to a path, and remove the folders that killed processes have left there."""
     beginning = f".{path.name}.{os.uname().nodename}."
     for left in path.parent.glob(f"{escape(beginning)}*.part"):
         with suppress(OSError), lock(left, wait=0, needed=True):
             shutil.rmtree(left, ignore_errors=True)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         while True:
             place = Path(tempfile.mkdtemp(".part", beginning, path.parent))
             with suppress(BlockingIOError, FileNotFoundError):  # another writer took it for a killed one's
-                held.enter_context(lock(place, wait=0))
+                stack.enter_context(lock(place, wait=0))
                 break
         try:
             yield place
@@ -217,8 +219,6 @@ def open_yaml(path: Path, base: str = "SafeLoader") -> Iterator[Any]:
     Raises:
         UsageError: The file cannot be read, is not YAML, or exceeds a limit; the message names file and line.
     """
-    import yaml
-
     try:
         with path.open(encoding="utf-8-sig") as file:
             if len(text := file.read((most := limit("max_text")) + 1)) > most:
@@ -246,8 +246,6 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
         LimitError: It is nested too deeply, or its aliases stand for too many values.
         UsageError: A mapping has a key twice, of which PyYAML takes the last one.
     """
-    import yaml
-
     # libyaml, which is much faster, refuses the surrogate pairs of JSON
     libyaml = yaml.__with_libyaml__ and "\\ud" not in text.lower()
     kind = getattr(yaml, f"C{base}" if libyaml else base)
@@ -285,7 +283,7 @@ def yaml_loader(text: str, place: object, base: str = "SafeLoader") -> Any:
 
 
 def read_yaml(path: Path, *, as_written: bool = False) -> Any:
-    """Read a YAML file of settings, whose values are those of JSON; a date is the text that it is written as.
+    """Read a YAML file of settings with the values of JSON; dates stay text.
 
     Args:
         path: The file.
@@ -295,8 +293,8 @@ def read_yaml(path: Path, *, as_written: bool = False) -> Any:
         UsageError: As in `open_yaml`.
     """
     with open_yaml(path, "BaseLoader" if as_written else "SafeLoader") as loader:
-        known = loader.yaml_constructors
-        loader.yaml_constructors = {tag: known[tag] for tag in known if tag not in _NOT_JSON}
+        constructors = loader.yaml_constructors
+        loader.yaml_constructors = {tag: constructors[tag] for tag in constructors if tag not in _NOT_JSON}
         if not as_written:
-            loader.yaml_constructors[_DATE] = known["tag:yaml.org,2002:str"]
+            loader.yaml_constructors[_DATE] = constructors["tag:yaml.org,2002:str"]
         return loader.get_single_data()

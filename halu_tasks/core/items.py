@@ -6,15 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self
 
+from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypeVar
 
 from halu_tasks.core.records import to_json
 from halu_tasks.core.settings import first_fault
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 WORDING = "wording"
 """The tag of an item that names the wording of its prompt, if a run has several."""
@@ -23,7 +21,7 @@ PART = "part"
 """The tag of an item that names its part of the data under the option `split`."""
 
 OF_ITEM = frozenset({"id", "system", "prompt", "target", "cluster", "tags"})
-"""What lm-eval's documents have of every item, beside tags and gold, which cannot have these names."""
+"""Keys of lm-eval's documents that every item has; tags and gold cannot have these names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +49,6 @@ class Gold:
         Raises:
             ValueError: A field is missing, or has another type.
         """
-        from pydantic import ValidationError  # which listings avoid
-
         try:
             gold: Self = _adapter(cls).validate_python(record)  # type: ignore[arg-type]  # a class is hashable
         except ValidationError as error:
@@ -66,8 +62,6 @@ def _default(field: Field[Any]) -> Any:
 
 @cache
 def _adapter(gold: type[Any]) -> TypeAdapter[Any]:
-    from pydantic import TypeAdapter  # which listings avoid
-
     return TypeAdapter(gold)
 
 

@@ -61,7 +61,7 @@ def exceeded(name: str, place: object) -> LimitError:
     return LimitError(f"{place}: more than {limit(name):,} {LIMITS[name][1]}; {how}")
 
 
-class Unpacked:
+class UnpackLimit:
     """Counts what is unpacked of a compressed file, whose size says little about it.
 
     Args:

@@ -6,6 +6,7 @@ import logging
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -78,10 +79,10 @@ class Assumption(NamedTuple):
         """
         try:
             pairs = (part.partition(":") for part in parts)
-            given: dict[str, Any] = {name.strip(): _share_range(text) for name, _, text in pairs}
-            if "precision" in given:
-                (given["precision"],) = {*given["precision"]}
-            assumed = cls(**given)
+            values: dict[str, Any] = {name.strip(): _share_range(text) for name, _, text in pairs}
+            if "precision" in values:
+                (values["precision"],) = {*values["precision"]}
+            assumed = cls(**values)
         except (ValueError, TypeError, ZeroDivisionError):
             form = "sensitivity:SHARE,specificity:SHARE or precision:SHARE, the first two also ranges such as 0.8-0.9"
             raise UsageError(f"option assume: expected {form}, got {','.join(parts)!r}") from None
@@ -96,9 +97,7 @@ class Assumption(NamedTuple):
 
 
 def _share_range(text: str) -> tuple[float, float]:
-    """Return the ends of a range such as 0.8-0.9, or a share such as 0.667 or 2/3 twice."""
-    from fractions import Fraction  # imported here because few runs need it
-
+    """Parse a range such as 0.8-0.9, or a single share such as 0.667 or 2/3, which is both ends."""
     low, _, high = text.partition("-")
     ends = float(Fraction(low)), float(Fraction(high or low))
     if not 0 <= ends[0] <= ends[1] <= 1:
@@ -162,7 +161,7 @@ class AskingOptions:
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """How replies are scored, by which judge, and what is known of the errors of that."""
+    """How replies are scored, by which judge, and what is assumed about its errors."""
 
     scoring: Annotated[
         Literal["strict", "paper"],
@@ -320,8 +319,8 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
 
     def __post_init__(self) -> None:
         settings = self.settings()
-        given = {name: value for name, value in vars(self).items() if value is not settings[name].default}
-        vars(self).update(checked_settings(Options, given))
+        changed = {name: value for name, value in vars(self).items() if value is not settings[name].default}
+        vars(self).update(checked_settings(Options, changed))
         for name in ("columns", "verdict_columns"):
             for pair in getattr(self, name):
                 if not all(pair.partition(":")[::2]):
@@ -340,10 +339,10 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         return settings_of(Options)
 
     @classmethod
-    def of_some_tasks(cls) -> Mapping[str, Setting]:
-        """Return the options that only some tasks have, by name."""
-        of_all = {name for part in cls.__bases__ for name in settings_of(part)}
-        return {name: setting for name, setting in cls.settings().items() if name not in of_all}
+    def task_specific(cls) -> Mapping[str, Setting]:
+        """Return the options that a task has only if its file names them, by name."""
+        general = {name for part in cls.__bases__ for name in settings_of(part)}
+        return {name: setting for name, setting in cls.settings().items() if name not in general}
 
     def changed(self) -> dict[str, Any]:
         """Return the options that are not at their default, by name."""
@@ -351,27 +350,28 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
         return {name: value for name, value, default in values if value != default}
 
     @cached_property
-    def for_reader(self) -> Options:
-        """These options with the reader in place of the judge, for what asks judges."""
+    def reader_options(self) -> Options:
+        """These options with the reader as the judge, for functions that ask a judge."""
         return replace(self, judge=self.reader, judge_base_url=self.reader_base_url)
 
     def version_tags(self, names: Collection[str]) -> list[str]:
-        """Return how a version shows options of every task that change a figure, and those in `names` of some tasks.
+        """Return the tags by which a version shows options that change a figure and are not at their default.
 
-        Those at their default are not shown.
+        Args:
+            names: The task-specific options of the task.
         """
         changed = self.changed()
-        shown = (*(name for name in self.of_some_tasks() if name in names), "cot", "structured", "confidence", "risk")
-        return [self.settings()[name].version_tag(changed[name]) for name in shown if name in changed]
+        tagged = (*(name for name in self.task_specific() if name in names), "cot", "structured", "confidence", "risk")
+        return [self.settings()[name].version_tag(changed[name]) for name in tagged if name in changed]
 
-    def unused(self, names: Iterable[str]) -> list[str]:
-        """Return the options of some tasks that are not at their default and not among `names`."""
+    def unsupported(self, names: Iterable[str]) -> list[str]:
+        """Return the task-specific options that are set, but not among the `names` of those that a task has."""
         changed = self.changed()
-        return [name for name in self.of_some_tasks() if name in changed and name not in names]
+        return [name for name in self.task_specific() if name in changed and name not in names]
 
-    def for_tasks(self, names: Iterable[str]) -> Options:
-        """Return these options with the default for the options of some tasks that are not among `names`."""
-        return replace(self, **{name: self.settings()[name].default for name in self.unused(names)})
+    def restricted_to(self, names: Iterable[str]) -> Options:
+        """Return these options with the defaults of task-specific options that are not among `names`."""
+        return replace(self, **{name: self.settings()[name].default for name in self.unsupported(names)})
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
@@ -381,11 +381,11 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
             UsageError: There is no option for a `halu_` key, or its value is invalid.
         """
         # lm-eval has an option of its own for worked examples
-        known = settings_of(Options).keys() - {"fewshot"}
-        given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
-        if strange := sorted(given.keys() - known):
-            raise UsageError(unknown("metadata key", strange[0], sorted(known), PREFIX))
+        names = settings_of(Options).keys() - {"fewshot"}
+        options = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
+        if unknown_names := sorted(options.keys() - names):
+            raise UsageError(unknown("metadata key", unknown_names[0], sorted(names), PREFIX))
         # arguments of models are metadata, too, so a key without the prefix may be one of these
-        for bare in sorted(known & metadata.keys() - {"seed"}):
+        for bare in sorted(names & metadata.keys() - {"seed"}):
             logger.warning("metadata key %s is ignored by halu-tasks; did you mean %s%s?", bare, PREFIX, bare)
-        return cls(**given)
+        return cls(**options)

@@ -11,12 +11,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
 
 from halu_tasks.core.errors import did_you_mean
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 logger = logging.getLogger(__name__)
 Kind = Literal["readings", "scorers", "exports", "executors", "pipelines"]
@@ -25,49 +23,45 @@ Kind = Literal["readings", "scorers", "exports", "executors", "pipelines"]
 @cache
 def added(kind: Kind) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Return the parts of a kind that installed packages add, by name; several packages may add the same name."""
-    from importlib.metadata import entry_points  # takes long to import
-
-    found: dict[str, tuple[EntryPoint, ...]] = {}
+    entry_points_by_name: dict[str, tuple[EntryPoint, ...]] = {}
     for entry_point in entry_points(group=f"halu_tasks.{kind}"):
-        found[entry_point.name] = (*found.get(entry_point.name, ()), entry_point)
-    return dict(sorted(found.items()))
+        entry_points_by_name[entry_point.name] = (*entry_points_by_name.get(entry_point.name, ()), entry_point)
+    return dict(sorted(entry_points_by_name.items()))
 
 
-def added_parts(kind: Kind, own: Mapping[str, str]) -> dict[str, Any]:
-    """Return the parts of a kind that installed packages add, by name; one that cannot be used is named in a warning.
+def added_parts(kind: Kind, packaged: Mapping[str, str]) -> dict[str, Any]:
+    """Return the parts of a kind that installed packages add, by name; warn of those that cannot be loaded.
 
     Args:
         kind: The kind.
-        own: The package's own parts, as for `find_part`; none of their names can be taken.
+        packaged: The parts of this package, as for `find_part`; no other package can take their names.
     """
     parts: dict[str, Any] = {}
     for name in added(kind):
         try:
-            parts[name] = find_part(kind, name, own)
+            parts[name] = find_part(kind, name, packaged)
         except ValueError as error:
             logger.warning("%s", error)
     return parts
 
 
-def find_part(kind: Kind, name: str, own: Mapping[str, str]) -> Any:
+def find_part(kind: Kind, name: str, packaged: Mapping[str, str]) -> Any:
     """Return the part of a kind by its name.
 
     Args:
         kind: The kind.
         name: The name.
-        own: The package's own parts, `module:attribute` by name.
+        packaged: The parts of this package, `module:attribute` by name.
 
     Raises:
         ValueError: There is no part of that name, there are several, or it cannot be imported.
     """
-    from importlib.metadata import EntryPoint
-
-    what, others = kind.removesuffix("s"), added(kind)
-    ours = [EntryPoint(name, own[name], f"halu_tasks.{kind}")] if name in own else []
-    match [*ours, *others.get(name, ())]:
+    what, added_by_name = kind.removesuffix("s"), added(kind)
+    ours = [EntryPoint(name, packaged[name], f"halu_tasks.{kind}")] if name in packaged else []
+    match [*ours, *added_by_name.get(name, ())]:
         case []:
-            known = [*own, *(other for other in others if other not in own)]
-            raise ValueError(f"unknown {what} {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
+            names = [*packaged, *(other for other in added_by_name if other not in packaged)]
+            raise ValueError(f"unknown {what} {name!r}{did_you_mean(name, names)}; known: {', '.join(names)}")
         case [part]:
             try:
                 return part.load()

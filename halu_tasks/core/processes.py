@@ -1,7 +1,7 @@
 """Locks between processes, and ending a process together with those that it has started.
 
-Locks are those of the operating system, on a file or a folder: they need no cleaning up after a process that was
-killed. They belong to an open file, so that processes to which it is passed on hold them, too.
+Locks belong to the operating system, on a file or a folder, and need no cleaning up after a process that was killed.
+They are held by an open file, and so by each process that inherits it.
 """
 
 from __future__ import annotations
@@ -74,18 +74,18 @@ def guard(folder: Path, name: str = LOCK, *, wait: float = 0) -> Iterator[int]:
 
     Args:
         folder: The folder.
-        name: The name of the lock; the default is that of the whole folder.
+        name: The name of the lock; the default is the lock of the whole folder.
         wait: Seconds to wait for another process that holds it.
 
     Raises:
         DataError: Another process still holds it, or the folder cannot be written.
     """
     file = folder / name
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             file.touch()
-            descriptor = held.enter_context(lock(file, wait=wait))
+            descriptor = stack.enter_context(lock(file, wait=wait))
             os.truncate(descriptor, 0)
             holder = f"process {os.getpid()} on {os.uname().nodename}, since {time.strftime('%Y-%m-%d %H:%M:%S')}"
             os.pwrite(descriptor, holder.encode(), 0)

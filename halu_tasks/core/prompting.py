@@ -1,6 +1,6 @@
 """How a model is asked: an item and a prompt make the messages that are sent.
 
-The prompts of tasks are in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt has
+Task files have the prompts of tasks, `solvers/prompts/` the prompts of methods, judges and builders. A prompt has
 `user` and, optionally, `system` and `cot`, the system text when a chain of thought is asked for. In prompt files
 `{name}` is a placeholder for a field of the item and any other brace is kept; task files use Jinja (`{{name}}`), as in
 lm-eval.
@@ -68,7 +68,7 @@ def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
 
     Args:
         file: The path of the file.
-        names: The names of tasks' prompts; those of methods are always allowed.
+        names: The names of tasks' prompts; prompts of methods are always allowed.
 
     Returns:
         The prompts by name.
@@ -77,10 +77,10 @@ def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
         UsageError: The file cannot be read, or has an unknown prompt or key.
     """
     prompts = read_prompts(Path(file).expanduser())
-    known = {name for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for name in read_prompts(path)}
-    known.update(names)
-    if strange := sorted(set(prompts) - known):
-        raise UsageError(f"prompts {file}: {unknown('prompt', strange[0], sorted(known))}")
+    allowed = {name for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for name in read_prompts(path)}
+    allowed.update(names)
+    if unknown_names := sorted(set(prompts) - allowed):
+        raise UsageError(f"prompts {file}: {unknown('prompt', unknown_names[0], sorted(allowed))}")
     return prompts
 
 
@@ -155,7 +155,6 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
 
 @cache
 def _jinja() -> Any:
-    """Return the environment of all templates that are not the package's own."""
     from jinja2 import StrictUndefined
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -219,10 +218,10 @@ def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict
         user: The question.
         examples: The worked examples.
     """
-    said = [("system", system)] if system else []
+    turns_so_far = [("system", system)] if system else []
     for example in examples:
-        said += [("user", example.prompt), ("assistant", example.reply)]
-    return [{"role": role, "content": text} for role, text in (*said, ("user", user))]
+        turns_so_far += [("user", example.prompt), ("assistant", example.reply)]
+    return [{"role": role, "content": text} for role, text in (*turns_so_far, ("user", user))]
 
 
 def render(item: Item, prompt: Prompt, *, cot: bool = False) -> Item:
@@ -242,13 +241,13 @@ def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str
     return turns(item.system, item.prompt, examples)
 
 
-def system_in_user(said: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def system_in_user(chat: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Put the system text before the first user turn, with a blank line between them."""
-    system = "\n\n".join(turn["content"] for turn in said if turn["role"] == "system")
-    others = [dict(turn) for turn in said if turn["role"] != "system"]
-    if system and (first := next((turn for turn in others if turn["role"] == "user"), None)):
+    system = "\n\n".join(turn["content"] for turn in chat if turn["role"] == "system")
+    without_system = [dict(turn) for turn in chat if turn["role"] != "system"]
+    if system and (first := next((turn for turn in without_system if turn["role"] == "user"), None)):
         first["content"] = f"{system}\n\n{first['content']}"
-    return others
+    return without_system
 
 
 NO_SYSTEM_ROLE = "%s: the model's chat template has no system role, so the system text goes before the first user turn"

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def to_json(value: Any) -> Any:
-    """Return a record as JSON values: dataclasses and named tuples become objects by the names of their fields.
+    """Convert a record to JSON values: dataclasses and named tuples become objects by the names of their fields.
 
     Fields with the metadata `part` are parts of the record, whose own fields are keys of it. Those whose metadata has a
     false `json` are left out.

@@ -5,8 +5,7 @@ Settings are the fields of a dataclass or the parameters of a function. `Annotat
     fewshot: Annotated[int, Ge(0), "N", Help("number of worked examples before the question")] = 0
 
 pydantic checks values: it reads types, the choices of a `Literal`, and the limits of `annotated_types`. A string is the
-placeholder of a value in the help of commands or, with dashes, a flag. The modules that declare settings do not import
-pydantic, which takes four times as long as click: help and listings need none.
+placeholder of a value in the help of commands or, with dashes, a flag.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Le
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 
 from halu_tasks.core.errors import UsageError, unknown
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class Setting:
 
     @property
     def type(self) -> Any:
-        """The type of its values but for `None`."""
+        """The type of its values, without `None`."""
         return self._parts[0]
 
     @property
@@ -96,7 +93,7 @@ class Setting:
 
     @property
     def choices(self) -> tuple[Any, ...]:
-        """The values to choose from; empty if there are no others than those of the type."""
+        """The values of a `Literal`; empty for other types."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
     @property
@@ -139,12 +136,10 @@ class Setting:
         return self.check(text) if get_origin(self.type) is tuple else self._validated("validate_strings", text, False)
 
     def version_tag(self, value: Any) -> str:
-        """Return how a version shows a value: a switch by its name, a choice by itself, a number with its name."""
+        """Format a value for a version: a switch by its name, a choice as it is, a number after its name."""
         return self.name if value is True else str(value) if isinstance(value, str) else f"{self.name}{value:g}"
 
     def _validated(self, how: Literal["validate_python", "validate_strings"], value: Any, strict: bool) -> Any:
-        from pydantic import PydanticUserError, ValidationError
-
         try:
             return getattr(_adapter(self.annotation), how)(value, strict=strict)
         except PydanticUserError:
@@ -157,8 +152,6 @@ class Setting:
 
 @cache
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
-    from pydantic import ConfigDict, TypeAdapter
-
     return TypeAdapter(annotation, config=ConfigDict(arbitrary_types_allowed=True))
 
 
@@ -184,24 +177,24 @@ _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def checked_settings(
-    declared: Callable[..., Any], given: Mapping[str, Any], what: str = "option", *, strict: bool = True
+    declared: Callable[..., Any], user_values: Mapping[str, Any], what: str = "option", *, strict: bool = True
 ) -> dict[str, Any]:
-    """Return what a user gives for settings, by name.
+    """Return a user's values of settings, checked and converted.
 
     Args:
         declared: The dataclass or the function that declares the settings.
-        given: What the user gives.
+        user_values: The values by name.
         what: What messages call a setting.
         strict: As in `settings_of` and `Setting.check`.
 
     Raises:
         UsageError: There is no such setting, or its value is not valid.
     """
-    settings, values = settings_of(declared, strict=strict), dict(given)
-    strange = [name for name in given if name not in settings]
-    if strange and not any(each.kind is each.VAR_KEYWORD for each in inspect.signature(declared).parameters.values()):
-        raise UsageError(unknown(what, strange[0], settings))
-    for name in [name for name in given if name in settings]:
+    settings, values = settings_of(declared, strict=strict), dict(user_values)
+    takes_any = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(declared).parameters.values())
+    if not takes_any and (unknown_names := [name for name in user_values if name not in settings]):
+        raise UsageError(unknown(what, unknown_names[0], settings))
+    for name in [name for name in user_values if name in settings]:
         try:
             values[name] = settings[name].check(values[name], strict=strict)
         except UsageError as error:
@@ -233,7 +226,7 @@ _PYDANTIC = re.compile("|".join(_WORDS))
 
 
 def first_fault(error: ValidationError, setting: Setting | None = None) -> tuple[str, str]:
-    """Return the key at which pydantic finds the first fault, empty for a value alone, and what is wrong in one line.
+    """Return the key of the first fault that pydantic reports, empty for a value alone, and what is wrong in one line.
 
     Args:
         error: The error.
@@ -264,13 +257,13 @@ def first_fault(error: ValidationError, setting: Setting | None = None) -> tuple
 
 
 def _expected(fault: Mapping[str, Any], setting: Setting | None = None) -> str:
-    """Return what pydantic expects, in the words of this package; of a setting, all its limits."""
-    given = fault.get("ctx", {})
-    for name in _LIMITS.keys() & given.keys():
-        if math.isinf(given[name]):
+    """Describe in this package's words what pydantic expects; for a setting, with all its limits."""
+    limits = fault.get("ctx", {})
+    for name in _LIMITS.keys() & limits.keys():
+        if math.isinf(limits[name]):
             return "a finite number"
-        return setting.limits if setting else _LIMITS[name].format(given[name])
-    if known := _EXPECTED.get(fault["type"]):
-        return known.format_map(given)
+        return setting.limits if setting else _LIMITS[name].format(limits[name])
+    if form := _EXPECTED.get(fault["type"]):
+        return form.format_map(limits)
     expected = re.sub(r"Input should be|valid | or instance of \w+|, unable to parse.*", "", fault["msg"]).strip()
     return _PYDANTIC.sub(lambda match: _WORDS[match[0]], expected)

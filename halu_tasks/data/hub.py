@@ -88,7 +88,7 @@ def cached(address: HubAddress) -> Path | None:
 
 @contextmanager
 def _one_line(name: str) -> Iterator[None]:
-    """Turn the errors of both libraries into errors of one line.
+    """Turn the errors of both libraries into one-line errors.
 
     Args:
         name: What is loaded: an address on the Hub, perhaps with a split, or a local file or folder.
@@ -170,8 +170,8 @@ class Dataset:
             columns = loaded.features or {}
             labels = {name: names for name, column in columns.items() if (names := getattr(column, "names", None))}
             for number, row in enumerate(loaded, 1):
-                kept = row.items() if nulls else [pair for pair in row.items() if pair[1] is not None]
-                yield number, {name: _plain(value, labels.get(name)) for name, value in kept}
+                values = row.items() if nulls else [pair for pair in row.items() if pair[1] is not None]
+                yield number, {name: _plain(value, labels.get(name)) for name, value in values}
 
     @property
     def layout(self) -> dict[str, list[str]]:
@@ -180,7 +180,7 @@ class Dataset:
 
         with _one_line(self.name):
             files: Any = load_dataset_builder(**self._arguments).config.data_files
-            return {str(split): [str(file) for file in own] for split, own in files.items()}
+            return {str(split): [str(file) for file in paths] for split, paths in files.items()}
 
     @property
     def _arguments(self) -> dict[str, Any]:
@@ -188,12 +188,12 @@ class Dataset:
 
 
 def parquet_file(path: Path) -> Dataset:
-    """Return the rows of a Parquet file."""
+    """Return the dataset of a Parquet file's rows."""
     return Dataset(name=str(path), path="parquet", files=str(path), split="train")
 
 
 def named_dataset(named: str, options: Options) -> Dataset:
-    """Return the rows of one split: the one that is named, or the only one there is.
+    """Return the dataset of one split: the one that is named, or the only one.
 
     Args:
         named: The address of a dataset on the Hub, `hf://USER/NAME@REVISION`, which is pinned to the commit that its
@@ -232,7 +232,7 @@ def named_dataset(named: str, options: Options) -> Dataset:
 
 
 def _check_card(folder: Path) -> None:
-    """Refuse a folder whose card has `datasets` fetch files from elsewhere: a result may name any folder."""
+    """Refuse a folder whose card makes `datasets` fetch files from elsewhere: a result may name any folder."""
     from huggingface_hub.repocard import metadata_load
 
     for path in (folder / "README.md", folder / ".huggingface.yaml"):
@@ -244,7 +244,7 @@ def _check_card(folder: Path) -> None:
 
 
 def _plain(value: Any, names: list[str] | None = None) -> Any:
-    """Return a value as JSON has it: a label by its name, objects without their nulls."""
+    """Convert a value to JSON: labels become names, and objects lose their nulls."""
     if names is not None and isinstance(value, int) and value >= 0:  # -1 stands for no label
         return names[value]
     if isinstance(value, dict):

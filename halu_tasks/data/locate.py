@@ -19,14 +19,14 @@ from halu_tasks.data.cache import cached_file, fetch, sha256_of
 from halu_tasks.data.hub import HOW_TO_NAME, SCHEME, Dataset, named_dataset, parquet_file
 from halu_tasks.data.sources import OwnSource, Source
 
-Kind = Literal["pinned", "extract", "sample", "local", "own"]
+DataKind = Literal["pinned", "extract", "sample", "local", "own"]
 PARQUET = ".parquet"
 SAMPLE = Path(__file__).parent.parent / "sample"
 NO_OPTIONS = Options()
 
 
 @dataclass(frozen=True)
-class Located:
+class LocatedData:
     """Data that a task reads.
 
     Attributes:
@@ -41,7 +41,7 @@ class Located:
     """
 
     content: Path | Dataset
-    kind: Kind
+    kind: DataKind
     sha256: str
     columns: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
@@ -57,7 +57,7 @@ class Located:
         return self.content.name if of_hub else Path(self.content.name).name
 
 
-def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
+def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> LocatedData:
     """Locate the data of a task, downloading a published file if necessary.
 
     Args:
@@ -71,11 +71,11 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
     """
     named = named_data(options)
     if not named or named == "sample":
-        _refuse(options, "data_split", "data_config", "columns")
+        _check_unset(options, "data_split", "data_config", "columns")
         path = in_folder(source, name, SAMPLE / source.name) if named else fetch(source, name)
         if path is None:
             raise DataError(f"{source.title}: the packaged sample has no {name}")
-        return Located(path, "sample" if named else "pinned", sha256_of(path))
+        return LocatedData(path, "sample" if named else "pinned", sha256_of(path))
     if named.startswith(SCHEME):
         return _user_dataset(named_dataset(named, options), options)
     path = Path(named).expanduser()
@@ -85,14 +85,14 @@ def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
         has_parquet = any(next(path.glob(pattern), None) for pattern in (f"*{PARQUET}", f"*/*{PARQUET}"))
         if options.data_split or options.data_config or has_parquet:
             return _user_dataset(named_dataset(str(path), options), options)
-    _refuse(options, "data_split", "data_config")
+    _check_unset(options, "data_split", "data_config")
     return _user_file(source, name, _named_file(source, name, path), options)
 
 
-def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) -> Located:
+def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) -> LocatedData:
     """Locate the files of a source that a pattern stands for, in the order of the source, as `locate` does one.
 
-    Of a user's folder, those that it has are read, and one of them may be named alone; so are those of the sample.
+    The files that a user's folder or the sample has are read, and one of them may be named alone.
 
     Raises:
         DataError: There is none, or one cannot be downloaded or has another checksum than the published one.
@@ -107,25 +107,25 @@ def locate_parts(source: Source, pattern: str, options: Options = NO_OPTIONS) ->
         names = there or names[:1]
     parts = [locate(source, name, options) for name in names]
     kinds = {part.kind for part in parts}
-    kind: Kind = "local" if len(kinds) > 1 else kinds.pop()
+    kind: DataKind = "local" if len(kinds) > 1 else kinds.pop()
     if kind == "pinned" and names != source.matching(pattern):
         kind = "extract"
     if len(parts) == 1:
         return replace(parts[0], kind=kind)
     files = tuple(part.content for part in parts if isinstance(part.content, Path))
     columns = parts[0].columns
-    return Located(files[0].parent / pattern, kind, stable_hash(*(part.sha256 for part in parts)), columns, files)
+    return LocatedData(files[0].parent / pattern, kind, stable_hash(*(part.sha256 for part in parts)), columns, files)
 
 
-def with_joined(located: Located, other: Located) -> Located:
-    """Return located rows that those of another file complete."""
+def with_joined(located: LocatedData, other: LocatedData) -> LocatedData:
+    """Add the file whose rows complete located rows."""
     assert isinstance(other.content, Path)
-    kind: Kind = located.kind if located.kind == other.kind else "local"
+    kind: DataKind = located.kind if located.kind == other.kind else "local"
     return replace(located, kind=kind, sha256=stable_hash(located.sha256, other.sha256), joined=other.content)
 
 
-def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> Located:
-    """Locate the rows of a user's task: beside the task file, or what the option `data` names.
+def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OPTIONS) -> LocatedData:
+    """Locate the rows of a user's task: next to the task file, or where the option `data` says.
 
     Args:
         source: The folder of the task file.
@@ -142,7 +142,7 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
         raise DataError(f"{source.title}: its rows are beside its task file, which is not known here; name the data")
     if options.data == "sample":
         raise DataError(f"{source.title}: has no packaged sample; leave the option data out, or name a file")
-    _refuse(options, "data_split", "data_config")
+    _check_unset(options, "data_split", "data_config")
     path = Path(options.data or str(source.folder)).expanduser()
     files = {path: None}
     if path.is_dir():
@@ -150,12 +150,12 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
         path /= ", ".join(names)
     hashes = [*map(sha256_of, files)]
     sha256 = hashes[0] if len(hashes) == 1 else stable_hash(*hashes)
-    kind: Kind = "local" if options.data else "own"
-    return Located(path, kind, _with_columns(sha256, options), options.column_names, tuple(files))
+    kind: DataKind = "local" if options.data else "own"
+    return LocatedData(path, kind, _with_columns(sha256, options), options.column_names, tuple(files))
 
 
 def _matching(folder: Path, name: str) -> list[Path]:
-    """Return the files that a name or pattern stands for, in the order of their names."""
+    """List the files that match a name or pattern, sorted by name."""
     if (folder / name).is_file():
         return [folder / name]
     try:
@@ -167,16 +167,16 @@ def _matching(folder: Path, name: str) -> list[Path]:
     return files
 
 
-def _user_file(source: Source, name: str, path: Path, options: Options) -> Located:
+def _user_file(source: Source, name: str, path: Path, options: Options) -> LocatedData:
     if path.suffix == PARQUET:
         return _user_dataset(parquet_file(path), options)
     sha256, file = sha256_of(path), source.file(name)
-    kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
-    return Located(path, kind, _with_columns(sha256, options), options.column_names)
+    kind: DataKind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
+    return LocatedData(path, kind, _with_columns(sha256, options), options.column_names)
 
 
-def _user_dataset(dataset: Dataset, options: Options) -> Located:
-    """Locate a dataset, whose checksum is that of its files, or of the commit on the Hub, which determines them."""
+def _user_dataset(dataset: Dataset, options: Options) -> LocatedData:
+    """Locate a dataset. Its checksum is made of its files or, on the Hub, of the commit, which determines them."""
     parts = [dataset.config or "", dataset.split]
     if dataset.revision:
         sha256 = stable_hash(dataset.path, dataset.revision, dataset.files or "", *parts)
@@ -184,15 +184,15 @@ def _user_dataset(dataset: Dataset, options: Options) -> Located:
         sha256 = sha256_of(Path(dataset.files))
     else:
         sha256 = stable_hash(*(sha256_of(Path(file)) for file in dataset.layout[dataset.split]), *parts)
-    return Located(dataset, "local", _with_columns(sha256, options), options.column_names)
+    return LocatedData(dataset, "local", _with_columns(sha256, options), options.column_names)
 
 
 def _with_columns(sha256: str, options: Options) -> str:
-    """Return a checksum of data of which the user named columns."""
+    """Combine a checksum with the columns that the user named."""
     return stable_hash(sha256, *sorted(options.columns)) if options.columns else sha256
 
 
-def _refuse(options: Options, *names: str) -> None:
+def _check_unset(options: Options, *names: str) -> None:
     """Raise UsageError if an option is set that does not apply to the data."""
     for name in names:
         if name in options.changed():
@@ -202,13 +202,13 @@ def _refuse(options: Options, *names: str) -> None:
 
 def _named_file(source: Source, name: str, named: Path) -> Path:
     if named.is_file():
-        others = [known for file in source.files if file.name != name for known in file.names]
-        if any(named.match(known) for known in others):
+        other_names = [other for file in source.files if file.name != name for other in file.names]
+        if any(named.match(other) for other in other_names):
             raise DataError(f"{named}: this task reads {name}, not {named.name}; name the folder that contains both")
         return named
     if path := in_folder(source, name, named):
         return path
-    alternatives = [known for known in source.file(name).names if known != name]
+    alternatives = [other for other in source.file(name).names if other != name]
     also = f"; the file may also be named {', '.join(alternatives)}" if alternatives else ""
     if any(path.suffix in (".csv", ".json", ".jsonl") for path in named.iterdir()):
         also += "; if it is a dataset in the Hub's layout, name its split with the option data_split"
@@ -230,9 +230,9 @@ def in_folder(source: Source, name: str, folder: Path) -> Path | None:
         DataError: Several files match.
     """
     for place in (folder, folder / source.name):
-        for known in source.file(name).names:
+        for pattern in source.file(name).names:
             # spreadsheet programs leave lock files whose names begin with ~
-            matches = [path for path in place.glob(known) if path.is_file() and path.name[0] not in "~."]
+            matches = [path for path in place.glob(pattern) if path.is_file() and path.name[0] not in "~."]
             if len(matches) > 1:
                 listed = ", ".join(sorted(path.name for path in matches))
                 raise DataError(
@@ -249,7 +249,7 @@ def named_data(options: Options) -> str | None:
     return options.data or os.environ.get("HALU_TASKS_DATA")
 
 
-def find_beside(source: Source, name: str, options: Options, *, fetch: bool = True) -> Located | None:
+def find_beside(source: Source, name: str, options: Options, *, fetch: bool = True) -> LocatedData | None:
     """Locate an optional data file, as `locate` does.
 
     Args:

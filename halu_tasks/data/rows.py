@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from halu_tasks.core.errors import DataError, HaluTasksError, file_errors, require_extra
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.core.limits import Unpacked, check_archive, exceeded, limit
+from halu_tasks.core.limits import UnpackLimit, check_archive, exceeded, limit
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def read_rows(
     columns: Mapping[str, str] | None = None,
     refuse: Refuse | None = None,
 ) -> Iterator[T]:
-    """Yield what is made of each row; none is skipped silently.
+    """Make a value of each row; no row is skipped silently.
 
     Args:
         lines: The rows with their numbers.
@@ -56,14 +56,14 @@ def read_rows(
             if columns:
                 row = _renamed(row, columns, fields)
             require_fields(row, fields)
-            made = make(row)
+            value = make(row)
         except ValueError as error:
             fault = DataError(f"{place}:{number}: {error}")
             if refuse is None:
                 raise fault from None
             refuse(fault)
         else:
-            yield made
+            yield value
     if row is None:
         raise DataError(f"{place}: contains no rows")
 
@@ -84,15 +84,14 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
             raise ValueError(f"column {column!r} ({name}:{column}) is missing (has {', '.join(map(repr, row))})")
     new_names = {column: name for name, column in columns.items()}
     # what is there under a name that another column gets is not read
-    kept = {name: value for name, value in row.items() if name in new_names or name not in columns}
-    return {new_names.get(name, name): value for name, value in kept.items()}
+    values = {name: value for name, value in row.items() if name in new_names or name not in columns}
+    return {new_names.get(name, name): value for name, value in values.items()}
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     """Read (number, object) of each row of JSON Lines, or of a file that is one JSON array.
 
-    The number is that of the line, or of the row in the array, from 1. A byte-order mark, blank lines and Windows line
-    ends are ignored.
+    Numbers count lines, or rows of the array, from 1. A byte-order mark, blank lines and Windows line ends are ignored.
 
     Raises:
         DataError: The file is not UTF-8 or not JSON, or a row is not an object; the message names file and line.
@@ -138,7 +137,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         gz = path.suffix.lower() == ".gz"
         with file_errors(path), path.open("rb") as raw, gzip.open(raw) if gz else raw as file:
-            unpacked = Unpacked(path) if gz else None
+            unpacked = UnpackLimit(path) if gz else None
             # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
             for number, line in enumerate(iter(partial(file.readline, most + 1), b""), 1):
                 if len(line) > most:
@@ -204,19 +203,19 @@ def json_records(path: Path, records: str) -> Iterator[tuple[int, Row]]:
     """
     content = read_json_object(path)
     try:
-        found = value_at(content, records)
+        rows = value_at(content, records)
     except ValueError as error:
         raise DataError(f"{path}: {error}") from None
-    if not isinstance(found, list):
-        raise DataError(f"{path}: {records!r} is {type(found).__name__}, expected a list of rows")
-    for number, row in enumerate(found, 1):
+    if not isinstance(rows, list):
+        raise DataError(f"{path}: {records!r} is {type(rows).__name__}, expected a list of rows")
+    for number, row in enumerate(rows, 1):
         yield number, _object(f"{path}:{number}", row)
 
 
 def value_at(row: Row, path: str) -> Any:
     """Return the value of a field, or of one within other fields and lists, as `metadata.model` or `notes.0.label`.
 
-    A name after a list is that of a field of all its records, whose values are the list `notes.label`.
+    A name after a list is a field of all its records: `notes.label` is the list of their labels.
 
     Raises:
         ValueError: There is none.
@@ -230,8 +229,8 @@ def value_at(row: Row, path: str) -> Any:
         elif isinstance(value, list) and not part.isdecimal() and all(isinstance(each, dict) for each in value):
             value = [value_at(each, part) for each in value]
         else:
-            known = ", ".join(map(repr, value)) if isinstance(value, dict) else type(value).__name__
-            raise ValueError(f"field {path!r} is missing (has {known or 'none'})")
+            keys = ", ".join(map(repr, value)) if isinstance(value, dict) else type(value).__name__
+            raise ValueError(f"field {path!r} is missing (has {keys or 'none'})")
     return value
 
 
@@ -343,14 +342,14 @@ def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]], op
         DataError: A column is missing or repeated; the message begins with `place`.
     """
     keys, names = [_column_key(name) for name in head], [*head]
-    for column, others in {**dict.fromkeys(optional, ()), **columns}.items():
-        accepted = [_column_key(name) for name in (column, *others)]
+    for column, alternatives in {**dict.fromkeys(optional, ()), **columns}.items():
+        accepted = [_column_key(name) for name in (column, *alternatives)]
         places = [place for place, key in enumerate(keys) if key in accepted]
         if not places and column not in columns:
             continue
         if len(places) != 1:
             fault = "occurs more than once" if places else "is missing"
-            also = f"; it may also be named {', '.join(others)}" if others else ""
+            also = f"; it may also be named {', '.join(alternatives)}" if alternatives else ""
             raise DataError(f"{place}: column {column!r} {fault}{also} (has {', '.join(map(repr, head))})")
         names[places[0]] = column
     return names
@@ -378,7 +377,7 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(head: str) -> str:
-    """Return what separates the names of columns: a comma, or what spreadsheets write in its place."""
+    """Find the character that separates column names: a comma, semicolon or tab."""
     unquoted = "".join(head.split('"')[::2])
     return max(",;\t", key=unquoted.count)
 
@@ -414,7 +413,7 @@ def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _cell_text(value: Any) -> str:
-    """Return the text of a cell; whole numbers, which workbooks keep as floats, have no decimal point."""
+    """Convert a cell to text. Workbooks keep whole numbers as floats; these have no decimal point."""
     whole = isinstance(value, float) and value.is_integer()
     return "" if value is None else str(int(value) if whole else value)
 
@@ -438,18 +437,18 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
     try:
         with file.open("rb") as opened:
             schema = parquet.read_schema(opened)
-            unpacked, known = Unpacked(file), [name for name in columns if name in schema.names]
+            unpacked, present = UnpackLimit(file), [name for name in columns if name in schema.names]
             # a text that is stored once stays so in memory, however many rows have it
             texts = _text_columns(parquet.read_metadata(opened), unpacked.left, file)
             table = parquet.ParquetFile(opened, buffer_size=_BUFFER, read_dictionary=texts)
-            stored = pa.schema([schema.field(name) for name in known])
+            stored = pa.schema([schema.field(name) for name in present])
             number = 0
-            for batch in table.iter_batches(_ROWS, columns=known):
+            for batch in table.iter_batches(_ROWS, columns=present):
                 unpacked.add(size := sum(map(_size, batch.columns)))
                 step = max(batch.num_rows * _BUFFER // max(size, 1), 1)
                 for begin in range(0, batch.num_rows, step):
                     # rows are made of plain texts five times as fast
-                    for row in batch.slice(begin, step).select(known).cast(stored).to_pylist():
+                    for row in batch.slice(begin, step).select(present).cast(stored).to_pylist():
                         number += 1
                         yield number, {name: value for name, value in row.items() if value is not None}
     except (OSError, ArrowException, UnicodeDecodeError) as error:
@@ -458,7 +457,7 @@ def parquet_rows(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]
 
 
 def _text_columns(metadata: Any, most: int, file: Path) -> list[str]:
-    """Return the paths of the columns of text, also of text in lists.
+    """Return the paths of text columns, including text in lists.
 
     Raises:
         LimitError: A part of a column that is read at once is larger than `most`.
@@ -475,7 +474,7 @@ def _text_columns(metadata: Any, most: int, file: Path) -> list[str]:
 
 
 def _size(column: Any) -> int:
-    """Return the bytes of a column whose equal texts are stored once, as if they were not."""
+    """Return the bytes of a column, counting a text that is stored once in every row that has it."""
     import pyarrow as pa
     from pyarrow import compute
 

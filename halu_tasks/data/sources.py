@@ -112,10 +112,10 @@ def with_named_files(keys: Any) -> dict[str, Any]:
 def _check_names(record: type, keys: Any) -> None:
     if not isinstance(keys, dict):
         raise ValueError(f"expected a mapping, got {keys!r}")
-    known = [field.name for field in fields(record)]
+    names = [field.name for field in fields(record)]
     for name in keys:
-        if name not in known:
-            raise ValueError(unknown("key", name, known))
+        if name not in names:
+            raise ValueError(unknown("key", name, names))
 
 
 def _packaged(keys: Mapping[str, Any]) -> Source:

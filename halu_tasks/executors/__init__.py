@@ -1,4 +1,4 @@
-"""Executors by their names: those of this package, and those that others add."""
+"""Executors by name, of this package and of other packages."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ EXECUTORS = {
 """The function that makes each executor of this package."""
 
 
-def executor_named(name: str, tasks: int, config: Path | None = None) -> Executor:
+def get_executor(name: str, tasks: int, config: Path | None = None) -> Executor:
     """Return an executor.
 
     Args:

@@ -28,7 +28,7 @@ from halu_tasks.core.processes import GRACE, end_when, interrupt_on_signals
 
 ATTEMPTS = 4
 """How often a task is started if its process is killed."""
-Report = Callable[[str], None]
+Progress = Callable[[str], None]
 """Receives a line about the progress."""
 
 
@@ -55,7 +55,7 @@ class Job(Protocol):
             tasks: The number of tasks.
         """
 
-    def work(self, rank: int, tasks: int, report: Report) -> None:
+    def work(self, rank: int, tasks: int, report: Progress) -> None:
         """Do what a task has not done yet, and leave the result in files.
 
         Args:
@@ -65,7 +65,7 @@ class Job(Protocol):
         """
 
 
-Executor = Callable[[Job, Report], None]
+Executor = Callable[[Job, Progress], None]
 """Runs the tasks of a job that are not finished, waits for them, and reports the progress.
 
 A task whose process was killed or interrupted is started again, a few times. One that raises an error is not. The error
@@ -148,8 +148,9 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
     except (KeyboardInterrupt, RunInterrupted):
         raise SystemExit(RunInterrupted.exit_status) from None
     except Exception as error:
-        known = isinstance(error, HaluTasksError)
-        return type(error).__name__, str(error) if known else redacted("".join(traceback.format_exception(error)))
+        is_for_users = isinstance(error, HaluTasksError)
+        message = str(error) if is_for_users else redacted("".join(traceback.format_exception(error)))
+        return type(error).__name__, message
     return None
 
 
@@ -173,7 +174,7 @@ def local_executor(tasks: int, config: Path | None = None) -> Executor:
     return partial(run_here, tasks=tasks, attempts=attempts)
 
 
-def run_here(job: Job, report: Report, *, tasks: int = 1, attempts: int = ATTEMPTS) -> None:
+def run_here(job: Job, report: Progress, *, tasks: int = 1, attempts: int = ATTEMPTS) -> None:
     """Run the tasks of a job that are not finished: one in this process, several in processes of their own.
 
     Args:
@@ -202,7 +203,7 @@ def run_here(job: Job, report: Report, *, tasks: int = 1, attempts: int = ATTEMP
             _kill_group(process)
 
 
-def _wait(job: Job, running: Processes, report: Report, tasks: int, attempts: int) -> None:
+def _wait(job: Job, running: Processes, report: Progress, tasks: int, attempts: int) -> None:
     """Wait for all tasks, and start those again whose process was killed.
 
     Raises:
@@ -247,7 +248,7 @@ def _interrupt(running: Processes) -> None:
 
 
 def _kill_group(process: SpawnProcess) -> None:
-    """Kill a task with all that it has started."""
+    """Kill a task and the processes that it has started."""
     if process.pid:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, UsageError, require_extra
-from halu_tasks.executors.jobs import Executor, Failure, Job, Report, attempt, raise_first, read_settings, unfinished
+from halu_tasks.executors.jobs import Executor, Failure, Job, Progress, attempt, raise_first, read_settings, unfinished
 
 # options of `ray.init` that users can set; all others are options of a task
 _CONNECTION = ("address", "namespace", "runtime_env")
@@ -30,7 +30,7 @@ def ray_executor(tasks: int, config: Path | None = None) -> Executor:
     return partial(run_on_ray, tasks=tasks, options=options)
 
 
-def run_on_ray(job: Job, report: Report, *, tasks: int, options: Mapping[str, Any]) -> None:
+def run_on_ray(job: Job, report: Progress, *, tasks: int, options: Mapping[str, Any]) -> None:
     """Run the tasks of a job that are not finished on a Ray cluster.
 
     It starts those again whose process or machine was lost.
@@ -64,7 +64,6 @@ def run_on_ray(job: Job, report: Report, *, tasks: int, options: Mapping[str, An
 
 
 def _remote(options: Mapping[str, Any]) -> Any:
-    """Return the function that starts a task."""
     import ray
 
     of_task = {key: value for key, value in options.items() if key not in _CONNECTION}
@@ -91,12 +90,12 @@ def _connect(options: Mapping[str, Any]) -> None:
 
 
 def _attempt(job: Job, rank: int, tasks: int, folder: Path) -> Failure | None:
-    """Run a task in the folder in which the command was given, as a job's relative paths start there."""
+    """Run a task in the folder of the command, where a job's relative paths start."""
     os.chdir(folder)
     return attempt(job, rank, tasks)
 
 
-def _wait(running: dict[Any, int], job: Job, tasks: int, report: Report) -> None:
+def _wait(running: dict[Any, int], job: Job, tasks: int, report: Progress) -> None:
     """Wait for all tasks.
 
     Raises:

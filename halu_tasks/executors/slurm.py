@@ -32,7 +32,7 @@ from halu_tasks.executors.jobs import (
     Executor,
     Failure,
     Job,
-    Report,
+    Progress,
     attempt,
     raise_first,
     read_settings,
@@ -63,7 +63,7 @@ class SlurmExecutor:
     attempts: int = ATTEMPTS
     patience: float = _PATIENCE
 
-    def run(self, job: Job, report: Report) -> None:
+    def run(self, job: Job, report: Progress) -> None:
         """Run the tasks of a job that are not finished.
 
         Tasks that an earlier command has submitted are waited for.
@@ -84,8 +84,8 @@ class SlurmExecutor:
                 "command waits for them"
             ) from None
 
-    def _earlier(self, folder: Path, report: Report) -> list[str]:
-        """Return the arrays that an earlier command has submitted and that have not ended.
+    def _earlier(self, folder: Path, report: Progress) -> list[str]:
+        """Return the unfinished arrays of an earlier command.
 
         Raises:
             DataError: They divide the job into another number of tasks.
@@ -102,8 +102,7 @@ class SlurmExecutor:
             )
         return arrays
 
-    def _submit(self, job: Job, ranks: Sequence[int], folder: Path, arrays: list[str], report: Report) -> None:
-        """Submit tasks as another array."""
+    def _submit(self, job: Job, ranks: Sequence[int], folder: Path, arrays: list[str], report: Progress) -> None:
         if not ranks:
             return
         content = _as_json(job, self.tasks)
@@ -122,8 +121,8 @@ class SlurmExecutor:
         # have a task do something else
         command = [sys.executable, "-P", "-m", "halu_tasks.executors.slurm", str(folder / _JOB), stable_hash(content)]
         script = "\n".join(["#!/bin/sh", *self.setup, f'exec {shlex.join(command)} "$SLURM_ARRAY_TASK_ID"', ""])
-        given = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
-        result = _run("sbatch", "--parsable", *given, stdin=script)
+        flags = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
+        result = _run("sbatch", "--parsable", *flags, stdin=script)
         if result.returncode:
             raise DataError(f"sbatch: {' '.join(result.stderr.split())}")
         array = result.stdout.strip().partition(";")[0]
@@ -132,7 +131,7 @@ class SlurmExecutor:
         report(f"{job.name}: array {array} with {len(ranks)} tasks; their output is in {folder}")
 
     def _wait(
-        self, job: Job, waiting: set[int], started: Counter[int], folder: Path, arrays: list[str], report: Report
+        self, job: Job, waiting: set[int], started: Counter[int], folder: Path, arrays: list[str], report: Progress
     ) -> None:
         """Wait for tasks, and submit those again that were killed.
 
@@ -182,7 +181,7 @@ def slurm_executor(tasks: int, config: Path | None = None) -> Executor:
     return SlurmExecutor(tasks, settings, setup, attempts).run
 
 
-def _queued(arrays: Sequence[str], report: Report) -> set[int]:
+def _queued(arrays: Sequence[str], report: Progress) -> set[int]:
     """Return the tasks of arrays that wait or run."""
     ranks: set[int] = set()
     for array in arrays:
@@ -196,7 +195,6 @@ def _queued(arrays: Sequence[str], report: Report) -> set[int]:
 
 
 def _ended(folder: Path, rank: int) -> Path:
-    """Return the file that says how a task has ended."""
     return folder / f"task-{rank}.json"
 
 

@@ -18,8 +18,9 @@ from halu_tasks.replies.scoring import logger
 from halu_tasks.replies.warnings import HowAsked, revision_warnings, run_warnings
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
-from halu_tasks.scorers.method_metrics import opinion_figures, total
+from halu_tasks.scorers.cost import total_cost
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
+from halu_tasks.scorers.opinions import opinion_figures
 from halu_tasks.scorers.reading.questions import YES
 from halu_tasks.scorers.score import ITEM_FIELDS, ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
@@ -190,7 +191,7 @@ def _method_figures(records: Sequence[LoggedReply]) -> dict[str, float]:
     means = [replace(mean(name, name, higher_is_better=None), range=(0.0, math.inf)) for name in counts]
     values = estimates(means, (record.reply for record in records))
     costs = [record.reply.cost for record in records if record.reply.cost]
-    return {name: estimate.value for name, estimate in values.items()} | (total(costs) if costs else {})
+    return {name: estimate.value for name, estimate in values.items()} | (total_cost(costs) if costs else {})
 
 
 def _headline(records: Sequence[LoggedReply]) -> dict[str, float]:

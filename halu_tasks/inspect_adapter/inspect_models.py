@@ -15,7 +15,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 from halu_tasks.core.errors import UsageError
 from halu_tasks.inspect_adapter.inspect_scorer import TARGET
 from halu_tasks.inspect_adapter.task_factories import ID, TASK
-from halu_tasks.replies.embedded import KINDS, Embedded
+from halu_tasks.replies.embedded import KINDS, EmbeddedModel
 from halu_tasks.solvers.model_calls import MethodRecord
 
 
@@ -43,7 +43,7 @@ class EmbeddedAPI(ModelAPI):
         super().__init__(model_name, base_url, api_key, [], config)
         if model_name not in KINDS:
             raise UsageError(f"unknown model halu/{model_name}; known: {', '.join('halu/' + kind for kind in KINDS)}")
-        self._model = Embedded(model_name, predictions)
+        self._model = EmbeddedModel(model_name, predictions)
 
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig

@@ -20,14 +20,14 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.inspect_metrics import ACC, as_metadata, figures
 from halu_tasks.inspect_adapter.run_models import check_address
-from halu_tasks.judging.judge_model import Failures, Judge, judge_of_loop
+from halu_tasks.inspect_adapter.sample_cost import cost_of
+from halu_tasks.judging.judge_model import Judge, JudgeFailures, judge_of_loop
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.reply_scorer import Ask, ReplyScorer
+from halu_tasks.replies.reply_scorer import ReplyScorer, VerdictRequest
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.judge_correction import ReferenceLabels
-from halu_tasks.scorers.method_metrics import cost_of
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.model_calls import MethodRecord, SampleMetadata, tokens_of, turns_of
@@ -91,9 +91,9 @@ async def _score_sample(
     scorer, asked = _scorer_of(sample, options, labels.get(task.name))
     item = with_target(sample.item(state.sample_id, target, turns_of(state)), (output.metadata or {}).get(TARGET))
 
-    async def ask(text: Ask) -> Sequence[Verdict]:
+    async def ask(text: VerdictRequest) -> Sequence[Verdict]:
         assert asked
-        return await asked.of_reply(text.item, text.text)
+        return await asked.judge_reply(text.item, text.text)
 
     method = MethodRecord.from_metadata(output.metadata)
     reply = Reply(output.completion, probability=method.probability, failure=failure_of(output))
@@ -122,7 +122,7 @@ def _scorer_of(
     task, mode = sample.benchmark_task, options.scoring
     read = None if sample.weighed else task.scoring.reading_spec(mode, task.about)
     judge = judge_of_run(task.judge_spec, options) if task.judge_spec else None
-    reader = judge_of_run(read, options.for_reader, "reader") if read else None
+    reader = judge_of_run(read, options.reader_options, "reader") if read else None
     judged, read = task.judge_spec if judge else None, read if reader else None
     points = options.penalty, sample.confidence, options.risk
     return ReplyScorer(task, mode, judged, read, labels, options.assumption, *points), reader or judge
@@ -241,17 +241,17 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
     return judge_of_loop(model, spec, options) if model or options.judge else None
 
 
-_Failures = dict[tuple[str, str], Failures]
+_Failures = dict[tuple[str, str], JudgeFailures]
 """The failures of judges by run and role."""
 
 
 def _count(failures: _Failures, role: str, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
-    """Count the verdicts on a reply of the run that the current sample belongs to, as `Failures.count` does."""
+    """Count the verdicts on a reply of the run that the current sample belongs to, as `JudgeFailures.count` does."""
     sample = sample_active()
     run = (sample.eval_id if sample else None) or ""
     if (run, role) not in failures:
         state = get_eval_state(run)  # None if a log is only scored
-        failures[run, role] = Failures(state.total if state else None)
+        failures[run, role] = JudgeFailures(state.total if state else None)
     failures[run, role].count(verdicts, judge)
 
 

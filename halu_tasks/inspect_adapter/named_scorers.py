@@ -25,12 +25,12 @@ from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.inspect_metrics import as_metadata, figures, spread_all
 from halu_tasks.inspect_adapter.inspect_scorer import graded, inspect_score, with_method_output
+from halu_tasks.inspect_adapter.sample_cost import cost_of
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.benchmarks.string_scorers import Returns
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.method_metrics import cost_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reply import ReplyText

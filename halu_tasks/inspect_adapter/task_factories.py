@@ -39,10 +39,10 @@ from halu_tasks.replies import embedded
 from halu_tasks.replies.label_notes import check_reference_labels
 from halu_tasks.replies.scoring import check_knowledge, prepare_judge
 from halu_tasks.solvers.model_calls import MOST_ALTERNATIVES, SampleMetadata, chat_messages, generate_or_refuse
-from halu_tasks.tasks import Evaluation, TaskRef, build, registry, task_named
+from halu_tasks.tasks import Evaluation, TaskRef, build, get_task, registry
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.prompting import response_schema
-from halu_tasks.tasks.task_registry import group_named
+from halu_tasks.tasks.task_registry import get_group
 
 logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")
@@ -69,7 +69,7 @@ def inspect_task(name: str, **options: Any) -> Task:
         UsageError: As in `build`, or there is no such option.
         DataError: As in `build`.
     """
-    evaluation = _build(name, task_named(name), options)
+    evaluation = _build(name, get_task(name), options)
     return _create(evaluation.task.name, [evaluation], samples_of(evaluation), evaluation.task.version)
 
 
@@ -86,8 +86,8 @@ def inspect_group(name: str, **options: Any) -> Task:
     Raises:
         UsageError: The group does not have an option.
     """
-    group = group_named(name)
-    members = [_build(name, task_named(member), options) for member in group.members]
+    group = get_group(name)
+    members = [_build(name, get_task(member), options) for member in group.members]
     columns = [samples_of(evaluation, group=name) for evaluation in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
@@ -155,14 +155,14 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
         UsageError: An option is unknown.
     """
     if strange := sorted(options.keys() - Options.settings().keys()):
-        of_others = Options.of_some_tasks().keys() - set(task.prompts.task_options)
+        of_others = Options.task_specific().keys() - set(task.prompts.task_options)
         known = [option for option in Options.settings() if option not in of_others]
         raise UsageError(f"task {name}: {unknown('option', strange[0], known)}")
     given = {key: value for key, value in options.items() if value is not None}
     chosen = Options(**{"fewshot": task.prompts.shots, **given})
-    for unused in chosen.unused(task.prompts.task_options):
+    for unused in chosen.unsupported(task.prompts.task_options):
         logger.warning("%s has no use for %s", task.name, unused)
-    evaluation = build(task, chosen.for_tasks(task.prompts.task_options))
+    evaluation = build(task, chosen.restricted_to(task.prompts.task_options))
     if not chosen.system_in_user and not _takes_system():
         evaluation = replace(evaluation, options=replace(evaluation.options, system_in_user=True))
         if evaluation.system_in_user:
@@ -282,7 +282,7 @@ def samples_of(evaluation: Evaluation, group: str | None = None, items: Sequence
     reference, models = TaskRef.of(evaluation.task), active_models()
     # which models will answer is not known outside of an eval
     embedded = not models or any(str(model).startswith("halu/") for model in models)
-    return [_sample(item, evaluation, reference, group, embedded) for item in (items or evaluation.asked)]
+    return [_sample(item, evaluation, reference, group, embedded) for item in (items or evaluation.shuffled_items)]
 
 
 def _sample(item: Item, evaluation: Evaluation, reference: TaskRef, group: str | None, embedded: bool) -> Sample:

@@ -1,7 +1,8 @@
-"""Ask a server with OpenAI's chat completions without a provider's client, whose calls take twenty times as long.
+"""Asks servers that have OpenAI's chat completions, without Inspect's client.
 
-The body and the headers are those that Inspect would send. A call is one request: nothing is tried again here, no
-redirect is followed, and an answer has a largest size.
+Inspect's client takes ten times as much processor time per call, which slows 64 calls at once
+(docs/decisions/0013-what-the-harness-does.md). Requests are those that Inspect would send. A call is one request: it is
+not retried, redirects are not followed, and the size of the response is limited.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from urllib.request import getproxies, proxy_bypass
 
 import anyio
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TCPConnector
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, ModelUsage
+from inspect_ai.model import GenerateConfig, Model, ModelUsage
 
 from halu_tasks.core.limits import exceeded, limit
 
 Settings = Callable[[Any, GenerateConfig, bool], dict[str, Any]]
-# the HTTP statuses that may pass, as those from 500 on
-_MAY_PASS = (408, 429)
-# how much of an answer that is none is shown
-_SHOWN = 80
+# the HTTP statuses below 500 after which the same request may be answered
+_TRANSIENT = (408, 429)
+# characters of an unreadable response that an error quotes
+_LONGEST_QUOTE = 80
 
 
 class ChatError(Exception):
@@ -40,13 +41,14 @@ class ChatError(Exception):
     ) -> None:
         super().__init__(f"HTTP {status}: {message}" if status else message)
         self.status_code, self.retry_after = status, retry_after
-        self.is_transient = is_transient or (status is not None and (status in _MAY_PASS or status >= 500))
+        self.is_transient = is_transient or (status is not None and (status in _TRANSIENT or status >= 500))
 
 
-class Answered(NamedTuple):
-    """What judges use of a model's output: its text, and the usage that its server reports."""
+class ChatReply(NamedTuple):
+    """A reply of a chat server: its text, Inspect's word for why it ended, and its usage if the server reports one."""
 
     completion: str
+    stop_reason: str
     usage: ModelUsage | None
 
 
@@ -63,12 +65,10 @@ class ChatServer:
         self._model, self._settings, self._session = model, settings, session
         self._client: Any = model.api.client  # type: ignore[attr-defined]
         self._url = f"{str(self._client.base_url).rstrip('/')}/chat/completions"
-        places = model.config.max_connections or model.api.max_connections()
-        self._places = anyio.Semaphore(places, fast_acquire=True)
-        # by the identity of the settings of a call, which are kept: what a call sends before its prompt
-        self._bodies: dict[int, tuple[GenerateConfig, str]] = {}
+        connections = model.config.max_connections or model.api.max_connections()
+        self._connections = anyio.Semaphore(connections, fast_acquire=True)
 
-    async def ask(self, text: str, config: GenerateConfig) -> Answered | ModelOutput:
+    async def ask(self, text: str, config: GenerateConfig) -> ChatReply:
         """Send one request.
 
         Args:
@@ -78,16 +78,13 @@ class ChatServer:
         Raises:
             ChatError: The server does not answer in time, or with an error.
         """
-        if id(config) not in self._bodies:
-            merged = self._model.config.merge(config)
-            body = json.dumps({**self._settings(self._model.api, merged, False), "messages": [{"role": "user"}]})
-            self._bodies[id(config)] = config, body.removesuffix("}]}")
-        body = f'{self._bodies[id(config)][1]}, "content": {json.dumps(text)}}}]}}'
+        settings = self._settings(self._model.api, self._model.config.merge(config), False)
+        body = {**settings, "messages": [{"role": "user", "content": text}]}
         key = {"Authorization": f"Bearer {self._client.api_key}"}
         try:
             async with (
-                self._places,
-                self._session.post(self._url, data=body, headers=key, allow_redirects=False) as response,
+                self._connections,
+                self._session.post(self._url, json=body, headers=key, allow_redirects=False) as response,
             ):
                 content = await _content(response)
         except TimeoutError:
@@ -96,17 +93,17 @@ class ChatServer:
             raise ChatError(f"{type(error).__name__}: {error}", is_transient=True) from None
         if response.status != 200:
             raise _refusal(response, content)
-        return _output(content)
+        return _reply(content)
 
 
 async def _content(response: ClientResponse) -> bytes:
-    """Return the body of a response, which is not compressed: little could become much."""
+    """Read the body of a response. Compressed ones are refused: a small one could unpack to any size."""
     if response.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise ChatError("the server's answer is compressed although the request does not allow it")
-    most, parts = limit("max_answer"), []
+    left, parts = limit("max_answer"), []
     async for part in response.content.iter_any():
-        most -= len(part)
-        if most < 0:
+        left -= len(part)
+        if left < 0:
             raise ChatError(str(exceeded("max_answer", "the server's answer")))
         parts.append(part)
     return b"".join(parts)
@@ -124,7 +121,7 @@ def _refusal(response: ClientResponse, content: bytes) -> ChatError:
 
 
 def _stated_error(body: Any) -> str:
-    """Return what a server says of an error; an empty string if it says nothing."""
+    """Return the error message in a response; an empty string if there is none."""
     error = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping):
         return error if isinstance(error, str) else ""
@@ -132,11 +129,11 @@ def _stated_error(body: Any) -> str:
     return " ".join(str(part) for part in (message, f"({code})" if code and message else "") if part)
 
 
-def _output(content: bytes) -> Answered | ModelOutput:
-    """Return the text and the usage of a plain answer; Inspect reads any other, such as one with reasoning or cut off.
+def _reply(content: bytes) -> ChatReply:
+    """Read the body of a response.
 
     Raises:
-        ChatError: It is no answer.
+        ChatError: It has no message.
     """
     try:
         completion = json.loads(content)
@@ -146,36 +143,25 @@ def _output(content: bytes) -> Answered | ModelOutput:
         choice = completion["choices"][0]
         message = {**choice["message"]}
     except (LookupError, TypeError):
-        if said := _stated_error(completion):
+        if stated := _stated_error(completion):
             error = completion.get("error")
             code = error.get("code") if isinstance(error, dict) else None
-            raise ChatError(said, code if isinstance(code, int) and 400 <= code < 600 else None) from None
+            raise ChatError(stated, code if isinstance(code, int) and 400 <= code < 600 else None) from None
         text = content.decode("utf-8", "replace").strip()
-        raise ChatError(f"the server's answer has no message: {text[:_SHOWN]!r}") from None
-    if isinstance(message.get("content"), list):
-        choice["message"] = message = message | {"content": "".join(map(_text, message["content"]))}
+        raise ChatError(f"the server's answer has no message: {text[:_LONGEST_QUOTE]!r}") from None
+    parts = message.get("refusal") or message.get("content")
+    text = "".join(map(_text, parts)) if isinstance(parts, list) else _text(parts)
     try:
-        usage = completion["usage"]
-        parts = {name for name, value in message.items() if value}
-        details = usage.get("prompt_tokens_details") or {}
-        is_plain = parts <= {"role", "content"} and choice.get("finish_reason") in (None, "stop")
-        if is_plain and "<" not in message["content"] and not any(details.values()):
-            counts = ModelUsage(input_tokens=usage["prompt_tokens"], output_tokens=usage["completion_tokens"])
-            return Answered(message["content"], counts)
-    except (LookupError, TypeError, AttributeError, ValueError):
-        pass
-    from inspect_ai.model._openai import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
-        chat_choices_from_openai,
-        model_output_from_openai,
-    )
-    from openai.types.chat import ChatCompletion
-
-    known = ChatCompletion.construct(**completion)
-    return model_output_from_openai(known, chat_choices_from_openai(known, []))
+        tokens = completion["usage"]
+        usage = ModelUsage(input_tokens=tokens["prompt_tokens"], output_tokens=tokens["completion_tokens"])
+    except (LookupError, TypeError, ValueError):
+        usage = None
+    reason = choice.get("finish_reason")
+    return ChatReply(text, "max_tokens" if reason == "length" else str(reason), usage)
 
 
 def _text(part: Any) -> str:
-    """Return the text of a part of a message; parts of other types, such as what a model thinks, have none."""
+    """Return the text of a part of a message; other parts, such as reasoning, have none."""
     text = part.get("text") if isinstance(part, dict) and part.get("type") in ("text", "output_text") else part
     return text if isinstance(text, str) else ""
 
@@ -204,7 +190,7 @@ def _has_proxy(api: Any) -> bool:
 
 
 def _settings_of(api: Any) -> Settings | None:
-    """Return how Inspect writes the settings of a call; None if a provider is not plain chat completions."""
+    """Return Inspect's function for the settings of a call; None unless the provider has plain chat completions."""
     try:
         from inspect_ai.model._providers.openai import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
             OpenAIAPI,

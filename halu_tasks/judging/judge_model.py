@@ -28,7 +28,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.chat import Answered, ChatError, ChatServer, chat_server
+from halu_tasks.judging.chat import ChatError, ChatReply, ChatServer, chat_server
 from halu_tasks.judging.reaching import (
     Retries,
     describe_error,
@@ -52,7 +52,7 @@ _TRIES = 2
 _WITHOUT_SCHEMA = (400, 404, 415, 422, 500, 501)
 # failures needed before their share is checked while replies are being judged
 _MIN_FAILURES = 10
-# maximum number of characters of what a server says in the place of a reply
+# characters of a server's message that a failed verdict quotes
 _LONGEST_REASON = 300
 _PROBE = "Reply with the single word: ready"
 
@@ -92,10 +92,10 @@ class Judge:
         self.budget = open_budget(options, self.name, costs)
         if self.budget and self.name.partition("/")[0] in _TRY_AGAIN:
             logger.warning("the client of judge %s repeats failed calls, which judge_max_cost does not see", self.name)
-        # a copy, so the caller's model keeps its settings; merged here once rather than at every call
+        # a copy: the caller's model keeps its settings
         self.model = copy(model)
         self.model.api = _without_retries(model.api)
-        # an attempt lasts as long as its batch, which the more questions share, the better
+        # an attempt lasts as long as its batch, and the more questions share a batch, the better
         in_batches = {"max_connections": None, "attempt_timeout": None} if model.config.batch else {}
         stated = GenerateConfig(temperature=options.judge_temperature, max_tokens=options.judge_max_tokens)
         self.model.config = SETTINGS.model_copy(update=in_batches).merge(model.config).merge(stated)
@@ -108,28 +108,30 @@ class Judge:
         self._knowledge = open_knowledge(knowledge) if knowledge else None
         self._store = VerdictStore(cache_folder() / "verdicts.sqlite3")
         self._failures: dict[str, Verdict] = {}
-        # the questions in flight, by key
-        self._asked = WeakValueDictionary[str, anyio.Lock]()
-        self._longest = options.judge_max_characters
+        # locks of the questions in flight, by key
+        self._in_flight = WeakValueDictionary[str, anyio.Lock]()
+        self._max_characters = options.judge_max_characters
         self._answers = 0
-        # each attempt is made, and paid for, here
-        self._call = GenerateConfig(max_retries=0)
-        self._list_call = self._call.merge(GenerateConfig(max_tokens=options.judge_max_tokens or LIST_TOKENS))
+        # Judge makes every attempt itself, so that the budget counts it
+        self._call_settings = GenerateConfig(max_retries=0)
+        self._list_settings = self._call_settings.merge(
+            GenerateConfig(max_tokens=options.judge_max_tokens or LIST_TOKENS)
+        )
         schema = JSONSchema.model_validate(verdict_schema(judging.read))
-        asked_for = ResponseSchema(
+        response_schema = ResponseSchema(
             name="verdict", description="The reason, then the verdict", json_schema=schema, strict=True
         )
-        self._schema = self._call.model_copy(update={"response_schema": asked_for})
+        self._schema_settings = self._call_settings.model_copy(update={"response_schema": response_schema})
         self._takes_schema = self.model.config.response_schema is None and not options.judge_without_schema
         self._used_schema = False
-        # what a verdict depends on besides the question: the model, its address and its settings
+        # the part of a cache key that is the same for all questions
         operational = {"max_connections", "max_retries", "attempt_timeout", "timeout", "batch"}
         settings = self.model.config.model_dump_json(exclude_none=True, exclude=operational)
         address = str(self.model.api.base_url or "")
-        self._place = self.name, address
+        self._server_key = self.name, address
         self._identity = "\0".join([self.name, address, settings])
 
-    async def of_reply(self, item: Item, reply: str) -> list[Verdict]:
+    async def judge_reply(self, item: Item, reply: str) -> list[Verdict]:
         """Judge one reply.
 
         Returns:
@@ -138,7 +140,9 @@ class Judge:
         """
         return await self._verdicts(item, self._first_questions(item, reply))
 
-    async def of_replies(self, replies: Sequence[tuple[Item, str]], each: Callable[[], object]) -> list[list[Verdict]]:
+    async def judge_replies(
+        self, replies: Sequence[tuple[Item, str]], each: Callable[[], object]
+    ) -> list[list[Verdict]]:
         """Judge many replies concurrently.
 
         Args:
@@ -149,74 +153,73 @@ class Judge:
             For each reply, a verdict for each question about it.
 
         Raises:
-            JudgeError: As in `Failures`, or the judge does not answer although something is left to ask.
+            JudgeError: As in `JudgeFailures`, or the judge does not answer although something is left to ask.
         """
         by_reply = [self._first_questions(item, reply) for item, reply in replies]
-        if self._place not in _reached and self._left(by_reply):
+        if self._server_key not in _reached and self._count_unanswered(by_reply):
             await self.reach()
-        failures, waiting = Failures(len(replies)), iter(enumerate(by_reply))
-        found: dict[int, list[Verdict]] = {}
+        failures, waiting = JudgeFailures(len(replies)), iter(enumerate(by_reply))
+        verdicts: dict[int, list[Verdict]] = {}
 
         async def judge_next() -> None:
             for place, questions in waiting:
-                found[place] = await self._verdicts(replies[place][0], questions)
-                failures.count(found[place], self)
+                verdicts[place] = await self._verdicts(replies[place][0], questions)
+                failures.count(verdicts[place], self)
                 each()
 
         try:
             # not a task for each reply, which would cost more processor time
             await gather(*(judge_next() for _ in range(min(CONNECTIONS, len(by_reply)))))
-            return [found[place] for place in range(len(by_reply))]
+            return [verdicts[place] for place in range(len(by_reply))]
         except BudgetError as error:
-            left, total, what = self._left(by_reply), sum(map(len, by_reply)), "questions"
+            left, total, what = self._count_unanswered(by_reply), sum(map(len, by_reply)), "questions"
             cost = self._mean_cost() * left
             price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
             if self._judging.claims:  # how many claims the others have is not known
-                left, total, what, price = len(by_reply) - len(found), len(by_reply), "replies", ""
+                left, total, what, price = len(by_reply) - len(verdicts), len(by_reply), "replies", ""
             raise BudgetError(
                 f"{error}; {left:,} of {total:,} {what} are left for judge {self.name}{price}; verdicts are cached, "
                 "so the same command with a higher amount asks only these"
             ) from None
 
     @property
-    def _first(self) -> JudgeSpec:
-        """What is asked first about a reply."""
+    def _first_spec(self) -> JudgeSpec:
+        """The questions that are asked first: for the list of claims, if the judge makes one."""
         return self._judging.claims.listing if self._judging.claims else self._judging
 
     def _first_questions(self, item: Item, reply: str) -> list[Question]:
-        return self._first.questions(item, reply, self._longest)
+        return self._first_spec.questions(item, reply, self._max_characters)
 
-    def _left(self, by_reply: Sequence[Sequence[Question]]) -> int:
-        """Return how many different questions have no verdict yet, of those that are asked first."""
-        keys = {self._key(self._first.text(question)) for questions in by_reply for question in questions}
-        return sum(self._cached(key, self._first) is None for key in keys)
+    def _count_unanswered(self, by_reply: Sequence[Sequence[Question]]) -> int:
+        """Count the different first questions that have no cached verdict."""
+        keys = {self._key(self._first_spec.text(question)) for questions in by_reply for question in questions}
+        return sum(self._cached(key, self._first_spec) is None for key in keys)
 
     def _mean_cost(self) -> float:
-        """Return what questions have cost so far, failed attempts included, for each answer; 0 before the first."""
+        """Return the mean cost of an answer so far, failed attempts included; 0 before the first answer."""
         return self.budget.spent / self._answers if self.budget and self._answers else 0.0
 
     async def _verdicts(self, item: Item, first: Sequence[Question]) -> list[Verdict]:
-        """Return the verdicts on a reply, given the questions that are asked first."""
-        verdicts = await gather(*(self._verdict(question, self._first) for question in first))
+        """Ask the first questions about a reply, then those about each claim if the answer is a list of claims."""
+        verdicts = await gather(*(self._verdict(question, self._first_spec) for question in first))
         if self._judging.claims is None or not verdicts or verdicts[0].label == FAILED:
             return verdicts
         (listed,) = verdicts
         return await gather(*(self._of_claim(item, claim, listed.left_out) for claim in claims_of(listed)))
 
     async def _of_claim(self, item: Item, claim: str, left_out: int) -> Verdict:
-        """Return the verdict on a claim, with passages on it if there are any to look up."""
         assert self._judging.claims
         passages = await to_thread.run_sync(self._knowledge.search, claim) if self._knowledge else ()
         question = self._judging.claims.question(item, claim, passages)
         return await self._verdict(question._replace(left_out=left_out), self._judging)
 
     async def _verdict(self, question: Question, judging: JudgeSpec) -> Verdict:
-        """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
+        """Return the cached verdict on a question, or ask it; a question in flight is not asked a second time."""
         text = judging.text(question)
         key = self._key(text)
         verdict = self._cached(key, judging)
         if verdict is None:
-            async with self._asked.setdefault(key, anyio.Lock()):
+            async with self._in_flight.setdefault(key, anyio.Lock()):
                 verdict = self._cached(key, judging) or self._failures.get(key) or await self._ask(text, judging)
                 if verdict.label == FAILED:
                     self._failures[key] = verdict
@@ -229,22 +232,20 @@ class Judge:
 
     def _cached(self, key: str, judging: JudgeSpec) -> Verdict | None:
         verdict = self._store.get(key)
-        # a label that the reader does not have would count as the other one
+        # an unknown label would be counted as one of the known ones
         return verdict if verdict and verdict.label in judging.read.labels else None
 
     async def _ask(self, text: str, judging: JudgeSpec) -> Verdict:
-        """Ask a question, and once more if there is no verdict; the second time without a response schema.
+        """Ask a question and, if there is no verdict, ask again without a response schema.
 
-        A list of claims is text, which is asked for without one.
-
-        Servers say in many ways that they cannot follow a schema: with any status, or with a reply that is empty or
-        prose. One that has given a verdict by the schema can.
+        Servers that cannot follow a schema fail in many ways: with any status, or with a reply that is empty or prose.
+        One that has returned a verdict by the schema can follow it. Lists of claims are text, so they have no schema.
         """
         reason = ""
         is_list = judging is not self._judging
         for number in range(_TRIES):
-            config = self._schema if self._takes_schema and number == 0 else self._call
-            config = self._list_call if is_list else config
+            config = self._schema_settings if self._takes_schema and number == 0 else self._call_settings
+            config = self._list_settings if is_list else config
             try:
                 output = await self._answer(text, config, self._retries)
                 self._answers += 1
@@ -256,7 +257,7 @@ class Judge:
                 if is_transient(error) and not self._may_reject(config, error):
                     return verdict
             if verdict.label != FAILED:
-                if config is self._schema:
+                if config is self._schema_settings:
                     self._used_schema = True
                 elif number and self._takes_schema and not self._used_schema and not is_list:
                     logger.info("asking judge %s without a response schema: %s", self.name, reason)
@@ -265,10 +266,9 @@ class Judge:
             reason = verdict.reason
         return verdict
 
-    def _read(self, output: ModelOutput | Answered, judging: JudgeSpec) -> Verdict:
-        """Return the verdict in an output; servers that refuse a request have their words put in its place."""
+    def _read(self, output: ModelOutput | ChatReply, judging: JudgeSpec) -> Verdict:
         text = output.completion
-        stop = output.stop_reason if isinstance(output, ModelOutput) else "stop"
+        stop = output.stop_reason
         if stop in ("content_filter", "model_length"):
             return Verdict(FAILED, redacted(f"no reply ({stop}): {text}")[:_LONGEST_REASON])
         if stop == "max_tokens" and judging is not self._judging:
@@ -280,13 +280,12 @@ class Judge:
         return Verdict(FAILED, f"no verdict in the reply {redacted(text)[:80]!r} ({answer.reason})")
 
     def _may_reject(self, config: GenerateConfig, error: BaseException) -> bool:
-        """Return whether an error may be about the response schema of a call."""
-        return config is self._schema and status_of(error) in _WITHOUT_SCHEMA
+        return config is self._schema_settings and status_of(error) in _WITHOUT_SCHEMA
 
     async def _answer(
         self, text: str, config: GenerateConfig, most: int, *, waits: bool = True
-    ) -> ModelOutput | Answered:
-        """Call the judge until it answers, or has failed more than `most` times.
+    ) -> ModelOutput | ChatReply:
+        """Call the judge until it answers, or after more than `most` retries raise its error.
 
         Args:
             text: The prompt.
@@ -308,13 +307,12 @@ class Judge:
             report_retry(self.name, why, pause)
             await anyio.sleep(pause)
 
-    async def _attempt(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
-        """Send one request, within the budget if there is one."""
+    async def _attempt(self, text: str, config: GenerateConfig) -> ModelOutput | ChatReply:
         if self.budget is None:
             return await self._send(text, config)
         settings = self.model.config.merge(config)
         schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
-        most = self.budget.most(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
+        most = self.budget.highest_cost(text + schema, (settings.max_tokens or 0) + (settings.reasoning_tokens or 0))
         await self.budget.admit(lambda: min(most, self._mean_cost() or most))
         cost = most
         try:
@@ -328,17 +326,14 @@ class Judge:
         finally:
             self.budget.settle(cost)
 
-    async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | Answered:
+    async def _send(self, text: str, config: GenerateConfig) -> ModelOutput | ChatReply:
         if self.server:
             return await self.server.ask(text, config)
         try:
             return await self.model.generate(text, config=config)
         except (AssertionError, AttributeError, LookupError, TypeError) as error:
-            # of its code, which takes for granted that there is a message of text
+            # Inspect's providers take for granted that there is a message with text
             raise ChatError(f"Inspect cannot read the server's answer ({type(error).__name__}: {error})") from error
-
-    async def opened(self) -> None:
-        """Return at once: a judge that exists, and whose cost can be limited, need not answer yet."""
 
     async def reach(self) -> None:
         """Ask the judge a trivial question, unless there is no room for it in the budget.
@@ -350,7 +345,7 @@ class Judge:
             JudgeError: It does not answer; the message says why.
         """
         try:
-            await self._answer(_PROBE, self._call.merge(GenerateConfig(batch=False)), 1, waits=False)
+            await self._answer(_PROBE, self._call_settings.merge(GenerateConfig(batch=False)), 1, waits=False)
         except BudgetError as error:
             logger.info("judge %s was not asked whether it answers: %s", self.name, error)
         except Exception as error:
@@ -361,10 +356,10 @@ class Judge:
                         "--judge-temperature, --judge-max-tokens or --judge-without-schema"
                     ) from None
                 raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
-        _reached.add(self._place)
+        _reached.add(self._server_key)
 
 
-class Failures:
+class JudgeFailures:
     """Counts the questions of a run on which its judge gave no verdict: one rule in all harnesses.
 
     The run ends if they are more than the allowed share (`judge_max_failures`) of its questions: of all of them after
@@ -376,7 +371,7 @@ class Failures:
 
     def __init__(self, replies: int | None) -> None:
         self._replies = replies
-        self._counted = self._asked = self._failed = 0
+        self._counted = self._in_flight = self._failed = 0
         self._reasons = [""]
 
     def count(self, verdicts: Sequence[Verdict], judge: Judge | None) -> None:
@@ -392,13 +387,13 @@ class Failures:
         reasons = [verdict.reason for verdict in verdicts if verdict.label == FAILED]
         self._reasons = reasons or self._reasons
         self._counted += 1
-        self._asked += len(verdicts)
+        self._in_flight += len(verdicts)
         self._failed += len(reasons)
         at_end = self._replies is not None and self._counted >= self._replies
-        expected = self._asked if at_end or not self._replies else self._asked * self._replies / self._counted
+        expected = self._in_flight if at_end or not self._replies else self._in_flight * self._replies / self._counted
         if judge and (at_end or self._failed >= _MIN_FAILURES) and self._failed > judge.max_failures * expected:
             raise JudgeError(
-                f"judge {judge.name} gave no verdict on {self._failed} of {self._asked} questions (allowed: "
+                f"judge {judge.name} gave no verdict on {self._failed} of {self._in_flight} questions (allowed: "
                 f"{judge.max_failures:.0%}, judge_max_failures); last failure: {self._reasons[-1]}; verdicts so far "
                 "are cached, so run again to ask only the rest, or allow a larger share"
             )
@@ -422,7 +417,7 @@ def _open_model(name: str, address: str | None) -> Model:
 
 
 def _without_retries(api: ModelAPI) -> ModelAPI:
-    """Return an API whose client makes one request a call: those of OpenAI, Anthropic and others make up to three."""
+    """Return an API whose client makes one request per call; clients such as OpenAI's make up to three."""
     client: Any = getattr(api, "client", None)
     if hasattr(client, "max_retries") and hasattr(client, "with_options"):
         api = copy(api)
@@ -431,7 +426,7 @@ def _without_retries(api: ModelAPI) -> ModelAPI:
 
 
 def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> Judge:
-    """Return the judge of a run, which has an event loop of its own and so its own connections and failures.
+    """Return the judge of a run. Each event loop has its own judges, with their connections and failures.
 
     Args:
         model: As in `Judge`.
@@ -439,7 +434,7 @@ def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> 
         options: As in `Judge`.
     """
     judges = _judges.setdefault(get_running_loop(), {})
-    key = (str(model), id(judging), *(getattr(options, name) for name in JUDGE_OPTIONS))
+    key = (str(model), judging, *(getattr(options, name) for name in JUDGE_OPTIONS))
     if key not in judges:
         judges[key] = Judge(model, judging, options)
     return judges[key]
@@ -448,7 +443,7 @@ def judge_of_loop(model: Model | None, judging: JudgeSpec, options: Options) -> 
 def with_judge(
     options: Options, judging: JudgeSpec, act: Callable[[Judge], Coroutine[Any, Any, T]], costs: Path | None = None
 ) -> T:
-    """Call `act` with a judge from outside an event loop, or inside another one's.
+    """Call `act` with a judge, outside of an event loop or inside another one.
 
     Args:
         options: Name the judge and its settings.

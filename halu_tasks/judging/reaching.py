@@ -110,7 +110,7 @@ def reach(
     for key, model in {_identity(model): model for model in models if has_server(model)}.items():
         new: dict[tuple[str, ...], FirstRequest | None]
         new = {(*key, *form): request for form, request in forms.items()} or {key: None}
-        due = [request for known, request in new.items() if again or known not in _reached]
+        due = [request for identity, request in new.items() if again or identity not in _reached]
         # connections belong to an event loop, so a copy is asked
         if due and (copy := _copy(model)):
             run_blocking(partial(_reach, copy, due, timeout))
@@ -155,19 +155,19 @@ def active_models() -> list[Model]:
 
 
 def has_server(model: Model) -> bool:
-    """Return whether a model has a server that is already running."""
+    """Whether a model has a server that is already running."""
     name, address = _identity(model)
     provider = name.partition("/")[0]
     return bool(address) if provider in _STARTS_SERVER else provider not in _IN_PROCESS
 
 
 def _identity(model: Model) -> tuple[str, str]:
-    """Return a model's name and the address that it is served at; empty if unknown."""
+    """Return a model's name and the address of its server; empty if unknown."""
     return str(model), str(getattr(model.api, "base_url", None) or "")
 
 
 async def _reach(model: Model, requests: Sequence[FirstRequest | None], timeout: int | None) -> None:
-    """Ask a model the requests, a short question for None; one whose server is overloaded counts as reached."""
+    """Send requests to a model, a short question for None. A model whose server is overloaded counts as reached."""
     _probing.set(True)
     patience = max(PATIENCE, timeout or model.config.timeout or 0)
     config = GenerateConfig(max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False)
@@ -179,7 +179,7 @@ async def _reach(model: Model, requests: Sequence[FirstRequest | None], timeout:
         raise
     except Exception as error:
         if status_of(error) != 429:
-            _reached.difference_update({known for known in _reached if known[:2] == _identity(model)})
+            _reached.difference_update({identity for identity in _reached if identity[:2] == _identity(model)})
             # servers repeat the key that they reject
             key = getattr(model.api, "api_key", None)
             raise model_error(*_identity(model), last_error(error), patience, key) from None
@@ -192,7 +192,7 @@ async def _ask_shortly(model: Model, config: GenerateConfig) -> None:
 
 
 async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig) -> None:
-    """Ask what a task asks first.
+    """Send the first request of a task.
 
     If it is rejected, a short question with the same system text and settings tells whether its content is the reason,
     which concerns one item; and one without the system text, whether that role is.
@@ -200,9 +200,9 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
     Raises:
         RejectedError: The server rejects the system role or a setting.
     """
-    asked = request.config.merge(config)
+    settings = request.config.merge(config)
     try:
-        error = await _refusal(model, request.messages, asked)
+        error = await _refusal(model, request.messages, settings)
     except Exception as late:
         if "Timeout" not in type(last_error(late)).__name__:
             raise
@@ -210,20 +210,20 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
         await _ask_shortly(model, config)
         return
     if error and request.schema_optional:
-        asked = asked.model_copy(update={"response_schema": None})
-        error = await _refusal(model, request.messages, asked)
+        settings = settings.model_copy(update={"response_schema": None})
+        error = await _refusal(model, request.messages, settings)
     if not error:
         return
     key = str(getattr(model.api, "api_key", None) or "")
     system = [message for message in request.messages if message.role == "system"]
     question = ChatMessageUser(content=PROBE)
-    of_form = await _refusal(model, [*system, question], asked)
+    of_form = await _refusal(model, [*system, question], settings)
     if of_form and status_of(of_form) not in _INVALID:
         raise of_form
     if not of_form:
         logger.warning("%s: %s rejects the first item (%s)", request.task, model, describe_error(error, key))
         return
-    takes_no_system = bool(system) and not await _refusal(model, [question], asked)
+    takes_no_system = bool(system) and not await _refusal(model, [question], settings)
     problem, advice = "the system role" if takes_no_system else "the settings", request.advice[not takes_no_system]
     name, address = _identity(model)
     raise RejectedError(
@@ -233,7 +233,7 @@ async def _ask_first(model: Model, request: FirstRequest, config: GenerateConfig
 
 
 async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateConfig) -> Exception | None:
-    """Ask a model; return the error by which its server rejects the request, None if it does not."""
+    """Send a request; return the error by which the server rejects it, None if it does not."""
     try:
         await model.generate(list(messages), config=config)
     except Exception as error:
@@ -247,7 +247,7 @@ async def _refusal(model: Model, messages: list[ChatMessage], config: GenerateCo
 
 
 def last_error(error: BaseException) -> BaseException:
-    """Return the error of the last attempt of a call that was retried, which says more than that it was retried."""
+    """Return the error of the last attempt of a retried call, which says more than the error of the retries."""
     return (error.last_attempt.exception() or error) if isinstance(error, RetryError) else error
 
 
@@ -276,7 +276,7 @@ def status_of(error: BaseException) -> int | None:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Return whether the error of a call is that the server refuses the request and would refuse it again."""
+    """Whether a call failed because the server refuses the request and would refuse it again."""
     return is_refused(status_of(error), describe_error(error))
 
 
@@ -293,7 +293,7 @@ def refusal(error: BaseException, model: str) -> ModelOutput | None:
 
 
 def failure_of(output: ModelOutput) -> str:
-    """Return why an output is not a reply of the model; empty if it is one.
+    """Return why an output is not a reply of the model; empty if it is.
 
     Inspect's providers return the server's message about a request that was filtered or too long as if it were the
     reply. A reply that was cut off because the context was full has used tokens, unlike such a message.
@@ -309,7 +309,7 @@ def failure_of(output: ModelOutput) -> str:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Return whether a call of one attempt failed in a way that may pass, so that it is worth another one.
+    """Whether a call failed in a way that may pass, so that it is worth a retry.
 
     Inspect says so by the error that ends its retries. A quota that is used up does not fill again.
     """
@@ -337,11 +337,11 @@ class Retries:
         """
         if not is_transient(error):
             return None
-        is_limited, asked = status_of(error) == 429, _retry_after(last_error(error))
+        is_limited, retry_after = status_of(error) == 429, _retry_after(last_error(error))
         if not is_limited:
             self._left -= 1
         self._failures += 1
-        pause = max(asked, min(2.0 ** (self._failures - 1), _LONGEST_PAUSE) * random.uniform(0.5, 1.0))
+        pause = max(retry_after, min(2.0 ** (self._failures - 1), _LONGEST_PAUSE) * random.uniform(0.5, 1.0))
         self._waited += pause
         return None if self._left < 0 or self._waited > _RATE_LIMIT_PATIENCE else pause
 
@@ -357,7 +357,7 @@ def _retry_after(error: BaseException) -> float:
 def model_error(
     model: str, address: str, error: BaseException, patience: int = PATIENCE, key: object = None
 ) -> ModelError:
-    """Return the error that says why a model does not answer, and what to do.
+    """Make the error that says why a model does not answer, and what to do.
 
     Args:
         model: The model's name.
@@ -384,7 +384,7 @@ def model_error(
 
 
 def _correction(model: str, address: str, error: BaseException) -> str:
-    """Return what to do about a 404: the server has no such model, or no such path."""
+    """Return advice about a 404: the server has no such model, or no such path."""
     name, server, where = model.partition("/")[2], urlsplit(address.removesuffix("/chat/completions")), "the address"
     if server.netloc and not server.path.strip("/"):
         where += f", which usually ends with /v1: {server.scheme}://{server.netloc}/v1"

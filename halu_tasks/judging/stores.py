@@ -1,8 +1,8 @@
-"""What is paid for, in SQLite files that processes share: verdicts, and a limit on what judges cost.
+"""SQLite files that processes share: verdicts, and the costs of judges, which have a limit.
 
-A call is made if what all processes have spent, and what the calls in flight of this one are expected to cost, leave
-room for it; otherwise, it waits for those in flight. The limit is exceeded by what calls in flight cost more than
-expected, and by those that other processes have in flight at that moment.
+A call begins if the limit leaves room for what all processes have spent and the expected costs of this process's calls
+in flight; otherwise it waits for them. The limit is exceeded if calls in flight cost more than expected, and by those
+that other processes have in flight.
 """
 
 from __future__ import annotations
@@ -12,27 +12,24 @@ import math
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from filelock import FileLock
+from inspect_ai.model import ModelUsage
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, Price
 from halu_tasks.judging import COSTS
 from halu_tasks.scorers.judge import Verdict
 
-if TYPE_CHECKING:
-    from inspect_ai.model import ModelUsage
-
 logger = logging.getLogger(__name__)
 
 # the environment variable that names the file
 _COSTS_VARIABLE = "HALU_TASKS_JUDGE_COSTS"
-# input tokens that a provider may add to the bytes of a prompt and its schema
+# input tokens that a provider may add to a prompt and its schema
 _OVERHEAD = 64
 
 
@@ -85,7 +82,7 @@ class VerdictStore:
 
 
 def _if_damaged(path: Path, error: Exception) -> str:
-    """Return what to do about a damaged database; an empty string if an error is of another kind."""
+    """Return advice about a damaged database; an empty string for other errors."""
     # errors of files and locks, and of a full disk, are OperationalErrors
     if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.OperationalError):
         return ""
@@ -96,18 +93,18 @@ def _if_damaged(path: Path, error: Exception) -> str:
 
 
 class Budget:
-    """Dollars that calls may cost.
+    """A limit on what calls may cost.
 
-    The file has a row for each budget of a process, so that what a process has recorded stays if it is killed, and no
-    write-ahead log, which machines that share a folder could not use.
+    The file has a row for each budget, so that the costs of a killed process remain. It has no write-ahead log, which
+    does not work in folders that machines share.
 
     Args:
-        limit: What all calls together may cost, in dollars.
-        price: What tokens cost.
+        limit: The most that all calls together may cost, in dollars.
+        price: The price of tokens.
         path: The file in which costs are recorded; None for a budget of this object alone.
 
     Attributes:
-        spent: What the calls of this object have cost.
+        spent: The cost of this object's calls so far.
         calls: The number of these calls.
 
     Raises:
@@ -117,91 +114,79 @@ class Budget:
     def __init__(self, limit: float, price: Price, path: Path | None = None) -> None:
         self.limit, self.spent, self.calls = limit, 0.0, 0
         self._price, self._path, self._owner = price, path, uuid.uuid4().hex
-        self._in_flight, self._over = 0, False
+        self._in_flight, self._stopped = 0, False
         # calls begin in the order in which they came
-        self._line, self._settled = anyio.Lock(), anyio.Event()
+        self._queue, self._call_ended = anyio.Lock(), anyio.Event()
         try:
             if path:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path or ":memory:", timeout=60, isolation_level=None, check_same_thread=False)
-            # a write that waits for the disk holds up all calls; without, a process that is killed loses nothing
+            # waiting for the disk would hold up all calls; only a power failure can lose a cost
             self._db.execute("PRAGMA synchronous=OFF")
+            self._db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL)")
         except (OSError, sqlite3.Error) as error:
             raise self._unusable(error) from None
-        with self._transaction() as db:
-            db.execute("CREATE TABLE IF NOT EXISTS costs (owner TEXT PRIMARY KEY, spent REAL)")
 
-    def most(self, prompt: str, max_tokens: int) -> float:
-        """Return the most that one attempt to answer a prompt can cost: a token is at least one byte."""
+    def highest_cost(self, prompt: str, max_tokens: int) -> float:
+        """Return the highest cost of one attempt to answer a prompt; a token has at least one byte."""
         return self._price.of(len(prompt.encode("utf-8", "replace")) + _OVERHEAD, max_tokens)
 
-    def cost(self, usage: ModelUsage | None, most: float) -> float:
-        """Return what a call cost; cached input counts in full.
+    def cost(self, usage: ModelUsage | None, highest: float) -> float:
+        """Return the cost of a call; cached input counts in full.
 
         Args:
             usage: The usage that its server reports.
-            most: The most that it can have cost, which counts if the usage is missing or below zero.
+            highest: The highest possible cost, which counts if the usage is missing or negative.
         """
         if usage is None:
-            return most
+            return highest
         counts = (usage.input_tokens, usage.input_tokens_cache_read, usage.input_tokens_cache_write)
         read, written = [count or 0 for count in counts], usage.output_tokens
-        return most if min(*read, written) < 0 else self._price.of(sum(read), written)
+        return highest if min(*read, written) < 0 else self._price.of(sum(read), written)
 
     async def admit(self, expected: Callable[[], float]) -> None:
         """Wait until there is room for a call.
 
         Args:
-            expected: Returns what a call is expected to cost, by what is known so far.
+            expected: Returns the expected cost of a call, as estimated so far.
 
         Raises:
             BudgetError: There is no room and no call in flight, or the file cannot be written.
         """
-        async with self._line:
-            while not self._over:
+        async with self._queue:
+            while not self._stopped:
                 if self._record() + (self._in_flight + 1) * expected() <= self.limit:
                     self._in_flight += 1
                     return
-                # no later call is made, however cheap, so that none is in flight when the run stops
-                self._over = not self._in_flight
-                if not self._over:
-                    self._settled = anyio.Event()
-                    await self._settled.wait()
+                # later calls are refused even if they are cheaper, so that none is in flight when the run stops
+                self._stopped = not self._in_flight
+                if not self._stopped:
+                    self._call_ended = anyio.Event()
+                    await self._call_ended.wait()
             raise BudgetError(
                 f"judging stopped at judge_max_cost: spent {dollars(self._record())} of {dollars(self.limit)}, and the "
                 f"next question is expected to cost {dollars(expected())}"
             )
 
     def settle(self, cost: float) -> None:
-        """Record what an admitted call cost.
+        """Record the cost of an admitted call.
 
         If the file cannot be written, a warning is logged; the next call is then an error if it still cannot.
         """
         self._in_flight -= 1
         self.spent += cost
         self.calls += 1
-        self._settled.set()
+        self._call_ended.set()
         try:
             self._record()
         except BudgetError as error:
             logger.warning("%s", error)
 
     def _record(self) -> float:
-        """Record what this object has spent, and return what all have."""
-        with self._transaction() as db:
-            db.execute("INSERT OR REPLACE INTO costs (owner, spent) VALUES (?, ?)", (self._owner, self.spent))
-            return float(db.execute("SELECT total(spent) FROM costs").fetchone()[0])
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """Record what this budget has spent, and return what all budgets of the file have spent."""
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            except BaseException:
-                self._db.execute("ROLLBACK")
-                raise
+            self._db.execute("INSERT OR REPLACE INTO costs (owner, spent) VALUES (?, ?)", (self._owner, self.spent))
+            return float(self._db.execute("SELECT total(spent) FROM costs").fetchone()[0])
         except sqlite3.Error as error:
             raise self._unusable(error) from None
 
@@ -215,18 +200,19 @@ class Budget:
 def open_budget(options: Options, model: str, file: Path | None) -> Budget | None:
     """Return the budget of a judge; None if there is no limit.
 
-    What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and one for the file.
+    Options that are not set are read from the environment: a variable for each of `JUDGE_COST_OPTIONS`, and one for the
+    file.
 
     Args:
         options: The options.
         model: The judge's name.
-        file: Where costs are recorded; None if the environment may say it.
+        file: The file in which costs are recorded; None to read it from the environment.
 
     Raises:
         UsageError: A variable has no valid value, or the price is not given.
         BudgetError: The file cannot be opened.
     """
-    limit, price = (_stated(options, name) for name in JUDGE_COST_OPTIONS)
+    limit, price = (_option_or_variable(options, name) for name in JUDGE_COST_OPTIONS)
     if limit is None:
         return None
     if price is None or not (prices := Price.parse(price)):
@@ -238,8 +224,7 @@ def open_budget(options: Options, model: str, file: Path | None) -> Budget | Non
     return Budget(limit, prices, file or (Path(named) if named else None))
 
 
-def _stated(options: Options, name: str) -> Any:
-    """Return the value of an option, from the environment if it is not given."""
+def _option_or_variable(options: Options, name: str) -> Any:
     value, text = getattr(options, name), os.environ.get(_variable(name))
     if value is not None or not text:
         return value

@@ -35,7 +35,8 @@ from halu_tasks.scorers.answer import NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.benchmarks.string_scorers import Returns
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Metric, estimate
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.strings import quotations

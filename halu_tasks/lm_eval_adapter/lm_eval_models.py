@@ -10,7 +10,7 @@ from lm_eval.api.model import LM
 from tqdm import tqdm
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.replies.embedded import REPLY, Embedded, Kind
+from halu_tasks.replies.embedded import REPLY, EmbeddedKind, EmbeddedModel
 
 
 class EmbeddedLM(LM):
@@ -20,12 +20,12 @@ class EmbeddedLM(LM):
         predictions: The predictions file of `halu-replay`.
     """
 
-    kind: Kind
+    kind: EmbeddedKind
     tokenizer_name = "halu-tasks"
 
     def __init__(self, predictions: str | None = None, **_: Any) -> None:
         super().__init__()
-        self._model = Embedded(self.kind, predictions)
+        self._model = EmbeddedModel(self.kind, predictions)
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         """Reply to items. A reply with a target of its own changes the target of its document."""
@@ -68,19 +68,19 @@ class EmbeddedLM(LM):
 class OracleLM(EmbeddedLM):
     """Gives the reply that earns the full score."""
 
-    kind: Kind = "oracle"
+    kind: EmbeddedKind = "oracle"
 
 
 class BaselineLM(EmbeddedLM):
     """Gives a reply that is made without knowing the answer."""
 
-    kind: Kind = "baseline"
+    kind: EmbeddedKind = "baseline"
 
 
 class ReplayLM(EmbeddedLM):
     """Gives the replies of a predictions file."""
 
-    kind: Kind = "replay"
+    kind: EmbeddedKind = "replay"
 
     def set_cache_hook(self, cache_hook: Any) -> None:
         """Refuse lm-eval's option `--use_cache`."""

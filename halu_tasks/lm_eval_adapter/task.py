@@ -36,7 +36,8 @@ from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import keep_replies, logger, prepare_judge, score_replies
 from halu_tasks.replies.warnings import HowAsked, run_warnings
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.prompting import response_schema, worked_examples
@@ -125,7 +126,7 @@ class HaluTask(ConfigurableTask):
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Set the dataset to the items, which are already there, in the order in which they are asked."""
-        self.dataset = {"test": Documents(map(_document, self._evaluation.asked))}
+        self.dataset = {"test": Documents(map(_document, self._evaluation.shuffled_items))}
 
     def fewshot_docs(self) -> list[dict[str, str]]:
         """Return the worked examples as documents."""
@@ -338,10 +339,10 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
     # lm-eval has loaded what the file names, but logs need the names
     values = {key: file.values[key] for key in config if comparable(file.values.get(key)) == comparable(config[key])}
     task = task_of(replace(file, values={**config, **values, "metadata": theirs}))
-    suggested = {PREFIX + name for name in task.suggested}
+    suggested = {PREFIX + name for name in task.suggested_models}
     options = Options.from_metadata({key: metadata[key] for key in metadata if key not in suggested})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
-    if unused := options.unused(task.prompts.task_options):
+    if unused := options.unsupported(task.prompts.task_options):
         # not an error, since the option may be meant for other tasks of the run
         logger.warning("%s has no use for %s", task.name, ", ".join(PREFIX + name for name in unused))
     return evaluation
@@ -434,7 +435,7 @@ def first_request(evaluation: Evaluation, command: Sequence[str]) -> dict[str, A
         raise UsageError(
             printed.getvalue().strip().rpartition("\n")[2] or "lm_eval: its command cannot be read"
         ) from None
-    item, settings = evaluation.asked[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
+    item, settings = evaluation.shuffled_items[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
     if evaluation.options.structured:
         settings["response_format"] = _response_format(evaluation)
     if given.system_instruction:

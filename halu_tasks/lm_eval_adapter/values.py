@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from halu_tasks.scorers.metrics import Columns, Estimate, Metric
+from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import NO_VARIANCE
 

@@ -15,10 +15,10 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.predictions import PredictionRow, read_predictions
 from halu_tasks.tasks import Evaluation, Provenance
 
-Kind = Literal["oracle", "baseline", "replay"]
+EmbeddedKind = Literal["oracle", "baseline", "replay"]
 REPLY = "halu_reply"
 """Key of an lm-eval document for the reply of an embedded model that was asked for likelihoods."""
-KINDS: tuple[Kind, ...] = get_args(Kind)
+KINDS: tuple[EmbeddedKind, ...] = get_args(EmbeddedKind)
 
 
 def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
@@ -55,7 +55,7 @@ def loaded(task: str) -> Evaluation | None:
 
 
 @dataclass
-class Embedded:
+class EmbeddedModel:
     """One embedded model.
 
     Attributes:
@@ -63,7 +63,7 @@ class Embedded:
         predictions: For `replay`, a predictions file or a folder of `<task>.jsonl` files.
     """
 
-    kind: Kind
+    kind: EmbeddedKind
     predictions: str | None = None
 
     def __post_init__(self) -> None:

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.scorers.columns import by_cluster
 from halu_tasks.scorers.judge_correction import GIVEN, LABELS, unlabelled_kinds
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.tasks import Evaluation, Task
@@ -37,11 +38,11 @@ def check_reference_labels(evaluation: Evaluation) -> None:
 
 
 def label_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
-    """Warn of labels that fit no reply of a run, and of those that do not do for its figures."""
-    given = next((score.facts[GIVEN] for score in scores if GIVEN in score.facts), None)
-    if given is None:
+    """Warn of labels that fit no reply of a run, and of labels that are too few for its figures."""
+    number = next((score.facts[GIVEN] for score in scores if GIVEN in score.facts), None)
+    if number is None:
         return []
-    return unused_labels(task, round(given), number_used(scores)) + unfit_labels(task, scores)
+    return unused_labels(task, round(number), number_used(scores)) + unfit_labels(task, scores)
 
 
 def number_used(scores: Sequence[ScoredReply]) -> int:
@@ -49,12 +50,12 @@ def number_used(scores: Sequence[ScoredReply]) -> int:
     return round(sum(score.facts.get(LABELS, 0.0) for score in scores))
 
 
-def unused_labels(task: Task, given: int, used: int) -> list[str]:
+def unused_labels(task: Task, number: int, used: int) -> list[str]:
     """Warn of labels that fit no verdict."""
-    if used >= given:
+    if used >= number:
         return []
     return [
-        f"{task.name}: {given - used} of {given} labels fit no verdict (they are of other replies or "
+        f"{task.name}: {number - used} of {number} labels fit no verdict (they are of other replies or "
         "parts, or the judge failed) and are not used"
     ]
 
@@ -73,15 +74,15 @@ def unfit_labels(task: Task, scores: Sequence[ScoredReply]) -> list[str]:
         warnings.append(few)
     else:
         warnings += [
-            f"none of the {said:,} verdicts {task.judge_spec.in_words(kind)} has a label: they count as the judge "
+            f"none of the {count:,} verdicts {task.judge_spec.in_words(kind)} has a label: they count as the judge "
             "says, and the interval allows for whatever they may be; label some of them (halu-tasks label verdicts)"
-            for kind, said in unlabelled_kinds(task.judge_spec, scores).items()
+            for kind, count in unlabelled_kinds(task.judge_spec, scores).items()
         ]
     return [f"{task.name}: {warning}" for warning in warnings]
 
 
 def uncorrected_note(task: Task, scores: Sequence[ScoredReply]) -> str | None:
-    """Return a note that a judged rate is not the truth, unless the scores say something of the judge's errors."""
+    """Return a note that a judged rate is not the truth, unless its error is corrected or assumed."""
     if not _is_judged(task, scores):
         return None
     if any(name in score.facts for score in scores for name in (LABELS, "assumed_sensitivity_low")):
@@ -105,7 +106,7 @@ def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Se
     if corrected is None:
         return metric
     estimates = (estimate(corrected, by_cluster(scores)) for scores in runs)
-    return corrected if all(found and found.low is not None for found in estimates) else metric
+    return corrected if all(each and each.low is not None for each in estimates) else metric
 
 
 def comparison_note(task: Task, decisive: Metric, runs: Sequence[Sequence[ScoredReply]]) -> str | None:

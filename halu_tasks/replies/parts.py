@@ -1,8 +1,8 @@
 """Scoring replies in parts, each by itself, in any process on any machine that sees the folder of the run.
 
-A part reads its files, finds the item of each reply by its id, and leaves a record of each score in an SQLite file. But
-for its place, a score is one JSON text, of which there are few different ones among many replies to a question with
-labels: each is stored once, and metrics count each once.
+A part reads its files, finds the item of each reply by its id, and writes a record of each score to an SQLite file.
+Except for its place, a score is one JSON text. Questions with labels have few different scores, so each is stored once,
+and metrics read each once.
 """
 
 import json
@@ -23,7 +23,7 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.core.items import Gold, Item
 from halu_tasks.core.options import Options
-from halu_tasks.executors.jobs import Report
+from halu_tasks.executors.jobs import Progress
 from halu_tasks.judging import COSTS
 from halu_tasks.replies.predictions import PredictionRow, check_prediction, prediction_rows, with_target
 from halu_tasks.replies.scoring import asks_models, scores_of
@@ -34,12 +34,12 @@ from halu_tasks.tasks.human_baseline import OtherAnnotators
 
 BUCKETS = 512
 """The number of groups into which clusters are divided by their hashes."""
-# the number of replies that are scored at a time
+# replies that are scored at a time
 _BATCH = 1_000
-# the number of items that are kept after they were read, for further replies to them
-_CACHED = 5_000
-# the number of different scores that are kept to be stored once
-_KEPT = 20_000
+# items that are cached for further replies to them
+_CACHED_ITEMS = 5_000
+# different scores that are cached to be stored once
+_CACHED_SCORES = 20_000
 _FILE = "records.sqlite3"
 _T = TypeVar("_T")
 
@@ -63,7 +63,7 @@ class ItemStore:
     def __init__(self, path: Path, gold: Callable[[Mapping[str, Any]], Gold]) -> None:
         self._gold = gold
         self._db = _open(path)
-        self.find = lru_cache(_CACHED)(lambda id: self._read("id", json.dumps(id)))
+        self.find = lru_cache(_CACHED_ITEMS)(lambda id: self._read("id", json.dumps(id)))
         """Find an item by its id; None if no item has it."""
 
     def __len__(self) -> int:
@@ -101,7 +101,7 @@ def write_items(evaluation: Evaluation, path: Path) -> None:
 
 @contextmanager
 def _new_database(path: Path) -> Iterator[sqlite3.Connection]:
-    """Create a database that is read only once it is complete, and so need not survive a crash; raises DataError."""
+    """Create a database that is read only when complete, so it need not survive a crash; raises DataError."""
     path.unlink(missing_ok=True)
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -143,14 +143,14 @@ _PEOPLE = (
 
 
 class PeopleRecord(NamedTuple):
-    """The record of a reply beside what an annotator says of the item (`tasks.annotators.ScoredPair`).
+    """The record of a reply and an annotator's labels of its item (`tasks.human_baseline.ScoredPair`).
 
     Attributes:
         cluster: The item's cluster, as JSON.
         item: The item's place in the data.
         id: The item's id, as JSON.
         score: The score of the reply without its place, as JSON.
-        person: That of the annotator.
+        person: The score of the annotator.
     """
 
     cluster: str
@@ -212,7 +212,7 @@ def write_records(
 
         def number_of(score: str) -> int:
             if score not in numbers:
-                if len(numbers) >= _KEPT:
+                if len(numbers) >= _CACHED_SCORES:
                     numbers.clear()
                 numbers[score] = db.execute("INSERT INTO scores (score) VALUES (?)", (score,)).lastrowid or 0
             return numbers[score]
@@ -220,10 +220,10 @@ def write_records(
         for table in _TABLES:
             db.execute(f"CREATE TABLE {table}")
         db.executemany("INSERT INTO shards VALUES (?, ?)", shards)
-        for bucket, record, beside in _records(evaluation, replies, costs):
+        for bucket, record, people in _records(evaluation, replies, costs):
             row = (bucket, *record[:-1], number_of(record.score))
             db.execute("INSERT INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-            for person in beside:
+            for person in people:
                 numbered = (bucket, *person[:-2], number_of(person.score), number_of(person.person))
                 db.execute("INSERT INTO people VALUES (?, ?, ?, ?, ?, ?)", numbered)
         db.execute("CREATE INDEX people_by_bucket ON people (bucket)")
@@ -234,7 +234,7 @@ def _records(
 ) -> Iterator[tuple[int, Record, list[PeopleRecord]]]:
     # metrics that relate several items need the endings of their ids
     needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
-    others = OtherAnnotators(evaluation.task, evaluation.options.scoring)
+    annotators = OtherAnnotators(evaluation.task, evaluation.options.scoring)
 
     def without_place(score: ScoredReply) -> str:
         id = "".join(score.id.rpartition("/")[1:]) if needs_ids else ""
@@ -262,13 +262,13 @@ def _records(
                 ),
                 [
                     PeopleRecord(cluster, number, id, *map(without_place, pair))
-                    for pair in others.pairs(item, row.reply)
+                    for pair in annotators.pairs(item, row.reply)
                 ],
             )
 
 
 def _batches(values: Iterable[_T], size: int | None) -> Iterator[list[_T]]:
-    """Divide values into lists; with `size` None, into one."""
+    """Divide values into lists of a size, or into a single list."""
     iterator = iter(values)
     while batch := list(islice(iterator, size)):
         yield batch
@@ -292,7 +292,7 @@ def records_of_buckets(files: Iterable[Path], buckets: range) -> list[Record]:
 
 
 def people_of_buckets(files: Iterable[Path], buckets: range) -> list[PeopleRecord]:
-    """Read the records of replies beside people of some groups of clusters, in order."""
+    """Read the records of replies compared with annotators, of some groups of clusters, in order."""
     rows = (row for path in files for row in query(path, _PEOPLE, (buckets.start, buckets.stop - 1)))
     return sorted(map(PeopleRecord._make, rows))
 
@@ -347,7 +347,7 @@ class ScoreParts:
         """Return whether the parts of a task are finished."""
         return not self._unfinished(rank, tasks)
 
-    def work(self, rank: int, tasks: int, report: Report) -> None:
+    def work(self, rank: int, tasks: int, report: Progress) -> None:
         """Score the parts of a task: every `tasks`-th, so that any number of tasks gives the same folder.
 
         The folder of a part appears when all its replies are scored.
@@ -392,7 +392,7 @@ class ScoreParts:
         """
         for number, (path, _) in shards.items():
             for row in prediction_rows(Path(path), *self.fields, evaluation):
-                found = items.find(row.id)
-                check_prediction(evaluation, path, row, known=found is not None)
-                assert found
-                yield found, number, row
+                numbered_item = items.find(row.id)
+                check_prediction(evaluation, path, row, has_item=numbered_item is not None)
+                assert numbered_item
+                yield numbered_item, number, row

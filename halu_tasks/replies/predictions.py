@@ -26,8 +26,8 @@ from halu_tasks.text.marks import marks_of
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
 DETECTED = ("spans", "soft_labels", "hard_labels")
-"""The fields with the spans of a detector, as lists of records or of pairs; the last two are those of Mu-SHROOM."""
-# further columns, with what the cells of a table are converted by
+"""The fields with the spans of a detector, as lists of records or of pairs; the last two are fields of Mu-SHROOM."""
+# further columns, and the function that converts the cells of a table
 _OPTIONAL: dict[str, Callable[[str], Any]] = {"target": str, "probability": float, "epoch": int, "claim": str}
 _OPTIONAL |= dict.fromkeys(DETECTED, json.loads)
 _LAST_EPOCH = 1_000_000
@@ -44,7 +44,7 @@ SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.
 
 
 def shards_at(paths: Sequence[str], task: str) -> list[tuple[str, str]]:
-    """Return the files at paths, in order, each with what changes when it does; those of a folder sorted by name.
+    """List the files at paths, each with its size and time of change; the files of a folder are sorted by name.
 
     Of a folder in which lm-eval logged samples of the task, only these are read. Subfolders are read, too. Files and
     folders of a folder whose names begin with a dot or an underscore are left out, as Spark and Hive do.
@@ -60,27 +60,26 @@ def shards_at(paths: Sequence[str], task: str) -> list[tuple[str, str]]:
 
 
 def _logs_of(task: str) -> str:
-    """Return the pattern of the names of lm-eval's logs of samples of a task."""
     return f"samples_{task}_[0-9][0-9][0-9][0-9]-*.jsonl"
 
 
 def _readable(folder: Path, task: str) -> list[Path]:
-    """Return lm-eval's logs in a folder, or else its files that are not hidden, of which each must be readable."""
+    """List lm-eval's logs in a folder, or else its visible files, all of which must be readable."""
     if logs := sorted(folder.rglob(_logs_of(task))):
         return logs
     names = (path.relative_to(folder).as_posix() for path in visible_files(folder))
-    shown = [name for name in names if "/_" not in f"/{name}"]
-    if not shown:
+    visible = [name for name in names if "/_" not in f"/{name}"]
+    if not visible:
         raise DataError(f"{folder}: contains no files")
-    for name in shown:
+    for name in visible:
         if not name.lower().endswith(SUFFIXES):
             kinds = ", ".join(SUFFIXES[:5])
             raise DataError(f"{folder}: contains {name}, which is not {kinds}; name the files instead")
-    return [folder / name for name in shown]
+    return [folder / name for name in visible]
 
 
 def named_as(task: str, paths: Sequence[str]) -> list[str]:
-    """Return the files and folders with the name of a task, of those in folders at paths, or of the paths themselves.
+    """List the files and folders named after a task, in folders at paths or among the paths themselves.
 
     So have lm-eval's logs of the samples of a task.
 
@@ -89,8 +88,8 @@ def named_as(task: str, paths: Sequence[str]) -> list[str]:
     """
     names = (task, *(task + suffix for suffix in SUFFIXES))
     with file_errors(", ".join(paths)):
-        found = [file for path in map(Path, paths) for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
-    return [str(file) for file in found if file.name in names or file.match(_logs_of(task))]
+        files = [file for path in map(Path, paths) for file in (sorted(path.iterdir()) if path.is_dir() else [path])]
+    return [str(file) for file in files if file.name in names or file.match(_logs_of(task))]
 
 
 class PredictionRow(NamedTuple):
@@ -146,13 +145,13 @@ def prediction_rows(
 
 
 def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, str] | None) -> tuple[str, int, Reply]:
-    """Return the id, the epoch and the reply of a row.
+    """Read the id, the epoch and the reply of a row.
 
     Raises:
         ValueError: A field is missing or has a wrong value; the message says which.
     """
     id, output, target = row.get(id_field), row.get(output_field), row.get("target")
-    id = str(id) if _is_number(id, int) else id  # as in rows of one's own
+    id = str(id) if _is_number(id, int) else id  # as in rows of users' tasks
     probability, epoch = row.get("probability"), row.get("epoch")
     if probability is not None and not (_is_number(probability, int | float) and 0 <= probability <= 1):
         raise ValueError(f"probability is {probability!r}, expected a number from 0 to 1")
@@ -165,11 +164,11 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
             raise ValueError("a probability alone needs the task's doc_to_choice, whose first label it is of")
         output = choices[probability < 0.5]
     if not isinstance(id, str) or not isinstance(output, str):
-        found = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
+        types = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
         hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
         hint = '; write "" for an empty reply, or leave the row out' if row.get(output_field, "") is None else hint
         hint = f"; write one row for each item, {_ALL_SPANS}" if row.keys() >= {"start", "end"} else hint
-        raise ValueError(f'expected {{"{id_field}": string, "{output_field}": string}}, found {found}{hint}')
+        raise ValueError(f'expected {{"{id_field}": string, "{output_field}": string}}, found {types}{hint}')
     if target is not None and not isinstance(target, str):
         raise ValueError(f"target is {type(target).__name__}, expected a string")
     if epoch is not None and not (_is_number(epoch, int) and 1 <= epoch <= _LAST_EPOCH):
@@ -178,22 +177,22 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
 
 
 def _detected(row: Row, output_field: str) -> tuple[str, str] | None:
-    """Return the field with the spans of a detector, and a reply that gives them; None if there are none.
+    """Return the field with the spans of a detector, and a reply with these spans; None if there are none.
 
     Raises:
         ValueError: They are malformed, or are stated twice.
     """
-    found = {name: row[name] for name in DETECTED if row.get(name) is not None and name != output_field}
-    for name, spans in found.items():
+    spans_by_field = {name: row[name] for name in DETECTED if row.get(name) is not None and name != output_field}
+    for name, spans in spans_by_field.items():
         if marks_of(spans) is None:
             raise ValueError(f"{name} is no list of [start, end] or of records with start and end")
-    if "spans" in found and len(found) > 1:
-        raise ValueError(f"has both spans and {[*found][1]}, of which one is the reply; leave the other out")
-    return (next(iter(found)), json.dumps(found, ensure_ascii=False)) if found else None
+    if "spans" in spans_by_field and len(spans_by_field) > 1:
+        raise ValueError(f"has both spans and {[*spans_by_field][1]}, of which one is the reply; leave the other out")
+    return (next(iter(spans_by_field)), json.dumps(spans_by_field, ensure_ascii=False)) if spans_by_field else None
 
 
 def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) -> Row:
-    """Return a row of lm-eval's log of samples as one of predictions.
+    """Convert a row of lm-eval's log of samples to a row of predictions.
 
     Args:
         row: The row.
@@ -207,18 +206,18 @@ def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) 
     try:
         doc, replies = row["doc"], [reply for (reply,) in row["resps"]]
         target = _scored_target(row["filtered_resps"][0]) or doc.get("target")
-        own = {id_field: doc[id_field], "target": target if target in targets else None}
+        values = {id_field: doc[id_field], "target": target if target in targets else None}
         if len(replies) == 1:
-            return own | {output_field: replies[0]}
+            return values | {output_field: replies[0]}
         first, second = (float(likelihood) for likelihood, _ in replies)
     except (KeyError, TypeError, ValueError):
         raise ValueError(f"is no sample of lm-eval with one reply and a document with the field {id_field!r}") from None
     probability = probability_of_likelihoods(first, second)
-    return own | ({output_field: ""} if probability is None else {"probability": probability})
+    return values | ({output_field: ""} if probability is None else {"probability": probability})
 
 
 def _scored_target(logged: Any) -> str | None:
-    """Return the target of a score that lm-eval logged; None if it logged something else, as without scores."""
+    """Return the target of a score that lm-eval logged; None if it logged something else."""
     with suppress(ValueError, TypeError, KeyError, RecursionError):
         return str(json.loads(logged)["target"])
     return None
@@ -267,26 +266,26 @@ def read_predictions(
         DataError: A row is malformed or does not fit the task, an id is repeated or no item has it, or the file
             contains no predictions.
     """
-    known = {item.id for item in evaluation.items} if evaluation else None
+    ids = {item.id for item in evaluation.items} if evaluation else None
     predictions: dict[str, PredictionRow] = {}
     for row in prediction_rows(path, id_field, output_field, evaluation):
         if row.id in predictions:
             first = predictions[row.id].line
             raise DataError(f"{path}:{row.line}: duplicate id {row.id!r} (first in line {first})")
         predictions[row.id] = row
-        if evaluation and known:
-            check_prediction(evaluation, path, row, known=row.id in known)
+        if evaluation and ids:
+            check_prediction(evaluation, path, row, has_item=row.id in ids)
     return predictions
 
 
-def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *, known: bool) -> None:
+def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *, has_item: bool) -> None:
     """Check that a task can use a prediction.
 
     Args:
         evaluation: The task.
         file: The file of the prediction, for error messages.
         row: The prediction.
-        known: Whether an item has its id.
+        has_item: Whether an item has its id.
 
     Raises:
         DataError: The target or the probability does not fit the task, or no item has the id.
@@ -298,16 +297,16 @@ def check_prediction(evaluation: Evaluation, file: object, row: PredictionRow, *
         raise DataError(f"{place}: target is {reply.target!r}, expected {' or '.join(labels) or f'none, as {why}'}")
     if reply.probability is not None and task.scoring.choices is None:
         raise DataError(f"{place}: {task.name} does not use probabilities; leave it out")
-    if not known:
+    if not has_item:
         how = items_command(evaluation)
         raise DataError(f"{place}: unknown id {row.id!r}; list the ids of this data with: {how}")
 
 
 def _own_targets(evaluation: Evaluation | None) -> tuple[str, ...]:
-    """Return the targets that predictions may state, because questions have an order that their ids do not give."""
+    """Return the targets that predictions may state: questions have an order of answers that their ids do not give."""
     return evaluation.task.scoring.own_targets if evaluation and not evaluation.options.both_orders else ()
 
 
 def with_target(item: Item, target: str | None) -> Item:
-    """Return the item with another target, for a reply to another order of its answers."""
+    """Give an item the target of a reply to another order of its answers."""
     return item if target in (None, item.target) else replace(item, target=target)

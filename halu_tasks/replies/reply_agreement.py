@@ -75,7 +75,7 @@ def measure_agreement(
 
 
 def _rater_names(paths: Sequence[str]) -> Sequence[str]:
-    """Name raters after their files, or their folders, or the paths: the first of these that are all different."""
+    """Name raters after their files, folders or paths, whichever are all different."""
     for names in ([Path(path).stem for path in paths], [Path(path).parent.name for path in paths], paths):
         if all(count == 1 and name not in ("", GOLD) for name, count in Counter(names).items()):
             return names
@@ -83,7 +83,7 @@ def _rater_names(paths: Sequence[str]) -> Sequence[str]:
 
 
 def _label(evaluation: Evaluation, item: Item, prediction: PredictionRow | None) -> str | None:
-    """Return the label that a reply gives, in the item's order of answers; None if it gives none."""
+    """Return the label of a reply in the item's order of answers; None if it has none."""
     if prediction is None:
         return None
     reply = prediction.reply

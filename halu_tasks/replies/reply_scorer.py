@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PENALTY, Assumption
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
-from halu_tasks.scorers.judge_correction import ReferenceLabels, with_known_error
-from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.judge_correction import ReferenceLabels, with_judge_errors
+from halu_tasks.scorers.reader_metrics import UNSURE
 from halu_tasks.scorers.reading.stated_confidence import stated_confidence
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.confidence import (
@@ -30,7 +30,7 @@ Role = Literal["judge", "reader"]
 """Who is asked about replies: a judge, or a model that reads those that declare no answer."""
 
 
-class Ask(NamedTuple):
+class VerdictRequest(NamedTuple):
     """A text that a model is asked about.
 
     Attributes:
@@ -44,7 +44,7 @@ class Ask(NamedTuple):
     text: str
 
 
-Steps = Generator[Ask, Sequence[Verdict], ScoredReply]
+Steps = Generator[VerdictRequest, Sequence[Verdict], ScoredReply]
 """Yields what is asked, is sent the verdicts, and returns the scored reply."""
 
 
@@ -97,8 +97,8 @@ class ReplyScorer:
     @classmethod
     def of_record(cls, task: Task, record: Provenance) -> ReplyScorer:
         """Return what scores replies to a task again as the record of their run says, without asking anyone."""
-        given = record.options
-        asks_confidence, risk = bool(given.get("confidence")), given.get("risk", USUAL_RISK)
+        options = record.options
+        asks_confidence, risk = bool(options.get("confidence")), options.get("risk", USUAL_RISK)
         return cls(task, record.scoring, penalty=record.penalty, asks_confidence=asks_confidence, risk=risk)
 
     @property
@@ -111,10 +111,10 @@ class ReplyScorer:
         """What scores the first versions of replies: labels do not apply to them, and no model reads them."""
         return replace(self, read=None, labels=None, assumed=None)
 
-    def with_known_error(self, scored: ScoredReply) -> ScoredReply:
+    def with_judge_errors(self, scored: ScoredReply) -> ScoredReply:
         """Add to a scored reply what labels and assumptions say of the judge's errors."""
         if self.task.judge_spec and (self.labels or self.assumed):
-            return with_known_error(scored, self.task.judge_spec, self.labels, self.assumed)
+            return with_judge_errors(scored, self.task.judge_spec, self.labels, self.assumed)
         return scored
 
     def steps(self, item: Item, reply: Reply) -> Steps:
@@ -128,12 +128,12 @@ class ReplyScorer:
             verdicts = ()
             text = self.task.judged_text(self.mode, item, reply.text)
             if not reply.failure and self.task.scoring.is_asked_about(self.mode, item, text):
-                verdicts = yield Ask("judge", item, text)
-        scored = self.with_known_error(self.task.score(self.mode, item, reply, verdicts))
+                verdicts = yield VerdictRequest("judge", item, text)
+        scored = self.with_judge_errors(self.task.score(self.mode, item, reply, verdicts))
         if self.penalty != 1:
             scored = replace(scored, facts={**scored.facts, PENALTY: self.penalty})
         if self.read and scored.outcome in UNSURE:
-            scored = replace(scored, verdicts=(yield Ask("reader", item, reply.text)))
+            scored = replace(scored, verdicts=(yield VerdictRequest("reader", item, reply.text)))
         return self.with_confidence(with_stated_confidence(scored, stated) if self.asks_confidence else scored)
 
     def with_confidence(self, scored: ScoredReply) -> ScoredReply:
@@ -152,14 +152,14 @@ class ReplyScorer:
         return scored
 
     async def score_by(
-        self, item: Item, reply: Reply, ask: Callable[[Ask], Awaitable[Sequence[Verdict]]]
+        self, item: Item, reply: Reply, ask: Callable[[VerdictRequest], Awaitable[Sequence[Verdict]]]
     ) -> ScoredReply:
         """Score a reply, asking for the verdicts on it."""
         steps = self.steps(item, reply)
         try:
-            asked = next(steps)
+            request = next(steps)
             while True:
-                asked = steps.send(await ask(asked))
+                request = steps.send(await ask(request))
         except StopIteration as end:
             scored: ScoredReply = end.value
             return scored
@@ -179,7 +179,7 @@ class ReplyScorer:
             The scored replies, in the order of `replies`.
         """
         scored: dict[int, ScoredReply] = {}
-        running: dict[int, tuple[Steps, Ask]] = {}
+        running: dict[int, tuple[Steps, VerdictRequest]] = {}
 
         def go_on(place: int, steps: Steps, verdicts: Sequence[Verdict] | None) -> None:
             try:
@@ -191,8 +191,8 @@ class ReplyScorer:
             go_on(place, self.steps(item, reply), None)
         while running:
             waiting, running = running, {}
-            (role,) = {asked.role for _, asked in waiting.values()}
-            verdicts = ask(role, [(asked.item, asked.text) for _, asked in waiting.values()])
-            for (place, (steps, _)), given in zip(waiting.items(), verdicts, strict=True):
-                go_on(place, steps, given)
+            (role,) = {request.role for _, request in waiting.values()}
+            verdicts = ask(role, [(request.item, request.text) for _, request in waiting.values()])
+            for (place, (steps, _)), answers in zip(waiting.items(), verdicts, strict=True):
+                go_on(place, steps, answers)
         return [scored[place] for place in range(len(replies))]

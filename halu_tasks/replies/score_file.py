@@ -30,7 +30,7 @@ from halu_tasks.core.options import DATA_OPTIONS, JUDGE_COST_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.executors.jobs import Executor, Report, run_here
+from halu_tasks.executors.jobs import Executor, Progress, run_here
 from halu_tasks.replies.label_notes import check_reference_labels, uncorrected_note
 from halu_tasks.replies.parts import (
     BUCKETS,
@@ -76,15 +76,15 @@ class ScoredFile:
     Attributes:
         evaluation: The task.
         scored_items: The number of items that were scored, each once for all epochs.
-        number: The number of scores, those of missing replies included.
+        number: The number of scores, including scores of missing replies.
         missing: The number of missing replies, in any epoch.
         epochs: The number of epochs.
         estimates: The metrics.
         references: The metrics of replies to compare with, such as always the same one, by reply.
         warnings: What keeps the figures from saying much about the model.
-        people: The replies beside the annotators of their items; None if items do not have several annotators.
+        people: The comparison with the annotators of the items; None if items do not have several annotators.
         note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
-        run: What is known of the run as JSON values; how the model was asked is not.
+        run: A record of the run as JSON values, without how the model was asked, which is not known.
         scores: The scores, if they are kept.
     """
 
@@ -129,7 +129,7 @@ def score_file(
     details: str | None = None,
     executor: Executor = run_here,
     folder: Path | None = None,
-    report: Report = lambda line: None,
+    report: Progress = lambda line: None,
     keep: bool = False,
 ) -> ScoredFile:
     """Score predictions.
@@ -190,7 +190,7 @@ def score_file(
 
 
 def _options_of_run(evaluation: Evaluation, options: Options) -> dict[str, Any]:
-    """Return the options with which a report makes the task again."""
+    """Return the options that a report needs to make the task again."""
     # the wordings of prompts, if there are several, are part of the ids
     names = {*DATA_OPTIONS, *evaluation.task.prompts.task_options, "prompts"}
     source = evaluation.task.data.source
@@ -201,7 +201,7 @@ def _options_of_run(evaluation: Evaluation, options: Options) -> dict[str, Any]:
 
 
 def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> None:
-    """Write what is scored to the folder of the run, or check that it is what the folder has.
+    """Write the plan of a run to its folder, or check that the folder has the same plan.
 
     Files that have changed are scored again.
 
@@ -234,7 +234,6 @@ def _check_plan(job: ScoreParts, evaluation: Evaluation, *, partial: bool) -> No
 
 
 def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *, keep: bool) -> ScoredFile:
-    """Compute the figures of a run whose parts are finished."""
     task = evaluation.task
     files, items = [job.records(part) for part in range(job.parts)], ItemStore(job.items, task.gold)
     epochs = sorted({epoch for file in files for (epoch,) in query(file, "SELECT DISTINCT epoch FROM replies")})
@@ -244,9 +243,9 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
         missing = _number(files[-1])
     number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
-    beside, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
+    comparison, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
     parts = {key: list[Sums | Columns]() for key in metrics}
-    is_scored, outcomes, kept = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[ScoredReply]()
+    is_scored, outcomes, scores = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[ScoredReply]()
     same, unplaced = SameAnswer(), 0
     for records, people in _by_cluster(job, files, number):
         is_scored[[record.item for record in records]] = True
@@ -259,13 +258,13 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         columns = _columns(records, needs_ids=needs_ids)
         unplaced += int((columns[UNPLACED] > 0).sum())
         if task.judge_spec or keep:
-            kept += (_score(record) for record in records)
+            scores += (_score(record) for record in records)
         for key, metric in metrics.items():
             parts[key].append(_part(metric, columns))
         if people:
             persons = [record._replace(score=record.person) for record in people]
             of_replies, of_people = (_columns(each, needs_ids=needs_ids) for each in (people, persons))
-            beside.add(of_replies, of_people, np.array([record.item for record in people]))
+            comparison.add(of_replies, of_people, np.array([record.item for record in people]))
 
     if run["details"]:
         _write_details(files, Path(run["details"]), epochs=len(epochs) > 1)
@@ -285,12 +284,12 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         },
         warnings=[
             *warnings,
-            *_verdict_warnings(evaluation, kept),
-            *run_warnings(task, outcomes, kept, missing=missing, same=same, unplaced=unplaced),
+            *_verdict_warnings(evaluation, scores),
+            *run_warnings(task, outcomes, scores, missing=missing, same=same, unplaced=unplaced),
         ],
-        people=_people(evaluation, items, map(int, scored), beside),
-        note=uncorrected_note(task, kept),
-        scores=kept if keep else (),
+        people=_people(evaluation, items, map(int, scored), comparison),
+        note=uncorrected_note(task, scores),
+        scores=scores if keep else (),
         run={
             **run,
             "epochs": len(epochs),
@@ -302,30 +301,29 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
 
 
 def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str | None, str], Metric]:
-    """Return the metrics to compute, by name and the reply to compare with; None for the replies in the files."""
+    """Return the metrics by name and by the fixed reply to compare with; None for the replies in the files."""
     metrics: dict[tuple[str | None, str], Metric] = {(None, metric.name): metric for metric in evaluation.all_metrics}
     references = evaluation.scorer.fixed_replies
-    metrics |= {(reply, metric.name): metric for reply, own in references.items() for metric in own}
-    # those of what no reply has would keep columns of all replies
+    metrics |= {(reply, metric.name): metric for reply, reply_metrics in references.items() for metric in reply_metrics}
+    # a metric of facts that no reply has would keep the columns of all replies in memory
     missing = {fact for fact in (FACT, CONFIDENCE) if not any(_has_fact(file, fact) for file in files)}
     return {key: metric for key, metric in metrics.items() if missing.isdisjoint(metric.columns)}
 
 
-def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], beside: PeopleSums) -> BesidePeople | None:
-    """Return the figures beside people of the items at these places; None if they do not have several annotators."""
-    shown = (found[1] for place in places if (found := items.at(place)))
-    first = next(shown)
+def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], sums: PeopleSums) -> BesidePeople | None:
+    """Compare the items at these places with their annotators; None unless they have several."""
+    scored_items = (numbered_item[1] for place in places if (numbered_item := items.at(place)))
+    first = next(scored_items)
     has_annotators = isinstance(first.gold, LabelGold | SpanGold) and first.gold.pool
-    return beside.figures(chain([first], shown)) if has_annotators else None
+    return sums.figures(chain([first], scored_items)) if has_annotators else None
 
 
 def _number(file: Path, table: str = "replies") -> int:
-    """Return the number of records in a table of a file."""
     return int(next(query(file, f"SELECT count(*) FROM {table}"))[0])
 
 
 def _has_fact(file: Path, fact: str) -> bool:
-    """Return whether a score of a file has a fact, such as a probability, or says that it should have one."""
+    """Whether a score of a file has a fact, such as a probability."""
     return next(query(file, "SELECT 1 FROM scores WHERE score LIKE ? LIMIT 1", (f'%{fact}":%',)), None) is not None
 
 
@@ -353,15 +351,15 @@ def _by_cluster(
 
 
 def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Sequence[int]) -> Iterator[FoundReply]:
-    """Return an empty reply of each item to each epoch in which it has none."""
+    """Yield an empty reply for each item and epoch without one."""
     replied = np.zeros((len(items), len(epochs)), dtype=bool)
     places = {epoch: place for place, epoch in enumerate(epochs)}
     for file in files:
         for item, epoch in query(file, "SELECT item, epoch FROM replies"):
             replied[item, places[epoch]] = True
     for place, epoch in zip(*np.nonzero(~replied), strict=True):
-        if found := items.at(int(place)):
-            yield found, NO_FILE, PredictionRow(found[1].id, epochs[epoch], Reply(""), 0)
+        if numbered_item := items.at(int(place)):
+            yield numbered_item, NO_FILE, PredictionRow(numbered_item[1].id, epochs[epoch], Reply(""), 0)
 
 
 def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> str:
@@ -372,7 +370,7 @@ def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> 
 
 
 def _verdict_warnings(evaluation: Evaluation, scores: Sequence[ScoredReply]) -> list[str]:
-    """Warn of recorded verdicts that are on no reply, and of replies without one."""
+    """Warn of recorded verdicts that fit no reply, and of replies without a verdict."""
     if not (recorded := evaluation.recorded):
         return []
     labels = Counter(verdict.label == FAILED for score in scores for verdict in score.verdicts)
@@ -388,7 +386,6 @@ def _verdict_warnings(evaluation: Evaluation, scores: Sequence[ScoredReply]) -> 
 
 
 def _columns(records: Sequence[Record | PeopleRecord], *, needs_ids: bool) -> Columns:
-    """Return the columns of the scores of records that are in order."""
     scores, clusters, rows = dict[str, int](), dict[str, int](), dict[str, int]()
     kind = [scores.setdefault(record.score, len(scores)) for record in records]
     cluster = [clusters.setdefault(record.cluster, len(clusters)) for record in records]
@@ -399,20 +396,20 @@ def _columns(records: Sequence[Record | PeopleRecord], *, needs_ids: bool) -> Co
 
 
 def _score(record: Record) -> ScoredReply:
-    own = {"id": json.loads(record.id), "cluster": json.loads(record.cluster)}
-    return ScoredReply.from_json({**json.loads(record.score), **own})
+    place = {"id": json.loads(record.id), "cluster": json.loads(record.cluster)}
+    return ScoredReply.from_json({**json.loads(record.score), **place})
 
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:
-    """Return the sums of a metric over clusters, or the columns of one that compares items across clusters."""
+    """Return a metric's sums over clusters, or the columns of a metric that compares items across clusters."""
     sums = metric.sums_of_items(columns)
     if isinstance(sums, Sums):
-        return sums.by_cluster(columns.cluster, columns.clusters).different()
+        return sums.by_cluster(columns.cluster, columns.clusters).unique()
     return columns.only(metric.columns)
 
 
 def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int, int], str]:
-    """Return the place of a reply whose item has another reply in the same epoch, and the error."""
+    """Return the place and the error of a second reply to an item in an epoch."""
     path, other = (job.shards[record.shard][0] for record in (second, first))
     in_epoch = f" in epoch {second.epoch}" if second.epoch != 1 else ""
     in_file = "" if path == other else f" of {other}"
@@ -422,7 +419,6 @@ def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int
 
 
 def _estimate(metric: Metric, parts: Sequence[Sums | Columns]) -> Estimate | None:
-    """Estimate a metric from its sums, or from its columns."""
     if sums := [part for part in parts if isinstance(part, Sums)]:
         return estimate_of_sums(metric, Sums(*(np.concatenate(each) for each in zip(*sums, strict=True))))
     return estimate(metric, Columns.joined([part for part in parts if isinstance(part, Columns)]))
@@ -446,7 +442,7 @@ def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
 
 
 def _check_writable(path: Path) -> None:
-    """Raise DataError unless details can be written, before replies are scored and a judge is asked."""
+    """Raise DataError unless details can be written. This is called before a judge is asked."""
     with file_errors(f"details {path}", "; name a file in a folder that can be written"):
         if path.is_dir():
             raise IsADirectoryError("is a folder")
@@ -462,7 +458,7 @@ class ScoredTasks(NamedTuple):
 
     Attributes:
         tasks: The figures of each task by its name.
-        group: The group; None if the tasks are those of a folder.
+        group: The group; None for the tasks of a folder.
         means: The group's means by metric, without those that are not defined for every task.
         lacking: A line that names the tasks without replies; empty if there are none.
     """
@@ -506,7 +502,7 @@ def score_tasks(
         JudgeError: As in `score_file`.
     """
     tasks, group = tasks_at([name]), group_at(name)
-    if unused := options.unused({option for task, _ in tasks.values() for option in task.prompts.task_options}):
+    if unused := options.unsupported({option for task, _ in tasks.values() for option in task.prompts.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.settings()[unused[0]].flag}")
     files = {task: named_as(task, predictions) for task in tasks}
     missing = [task for task, paths in files.items() if not paths]
@@ -525,7 +521,7 @@ def score_tasks(
             continue
         scored[task] = score_file(
             str(file or task),
-            options.for_tasks(definition.prompts.task_options),
+            options.restricted_to(definition.prompts.task_options),
             files[task],
             partial=partial,
             details=str(Path(details, f"{task}.jsonl")) if details else None,

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 def judge_warnings(task: Task, options: Options) -> list[str]:
-    """Return the warnings of a judged task without a judge, and of models that the task's file suggests in vain."""
+    """Warn of a judged task without a judge, and of suggested models that are not used."""
     warnings = []
     if task.judge_spec and not options.judge and not options.verdicts:
         warnings.append(
@@ -38,12 +38,14 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
             "(lm-eval), --model-role grader=openai/gpt-4o (Inspect) or --judge openai/gpt-4o (halu-tasks)"
         )
     chosen = tuple(name for name in ("judge", "reader") if getattr(options, name))
-    suggested = {name: shlex.quote(str(value)) for name, value in task.suggested.items() if not name.startswith(chosen)}
+    suggested = {
+        name: shlex.quote(str(value)) for name, value in task.suggested_models.items() if not name.startswith(chosen)
+    }
     if suggested:
         named = suggested.items()
         models = ", ".join(f"{name} {value}" for name, value in named)
         flags = " ".join(f"{Options.settings()[name].flag} {value}" for name, value in named)
-        metadata = shlex.quote(json.dumps({PREFIX + name: task.suggested[name] for name in suggested}))
+        metadata = shlex.quote(json.dumps({PREFIX + name: task.suggested_models[name] for name in suggested}))
         arguments = " ".join(f"-T {name}={value}" for name, value in named)
         warnings.append(
             f"task file {task.file.path} suggests {models}; pass {flags} to use it "
@@ -53,7 +55,7 @@ def judge_warnings(task: Task, options: Options) -> list[str]:
 
 
 def asks_models(evaluation: Evaluation) -> bool:
-    """Return whether models are asked to score replies: a judge, or one that reads them."""
+    """Whether models are asked to score replies: a judge or a reader."""
     return bool(evaluation.reader or (evaluation.task.judge_spec and evaluation.options.judge))
 
 
@@ -104,14 +106,16 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
     for warning in judge_warnings(evaluation.task, evaluation.options):
         logger.warning(warning)
     if not asks_models(evaluation):
-        return  # without the import, which takes as long as scoring some thousand replies
-    from halu_tasks.judging.judge_model import Judge, with_judge
+        return
+    from halu_tasks.judging.judge_model import Judge, with_judge  # takes as long as scoring some thousand replies
 
-    check = Judge.reach if asks else Judge.opened
-    if evaluation.reader:
-        with_judge(evaluation.options.for_reader, evaluation.reader, check, costs)
-    if judged and evaluation.options.judge:
-        with_judge(evaluation.options, judged, check, costs)
+    models = [(evaluation.options.reader_options, evaluation.reader)] if evaluation.reader else []
+    models += [(evaluation.options, judged)] if judged and evaluation.options.judge else []
+    for options, spec in models:
+        if asks:
+            with_judge(options, spec, Judge.reach, costs)
+        else:
+            Judge(None, spec, options, costs)  # raises errors of names and prices
 
 
 def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]]) -> list[ScoredReply]:
@@ -134,12 +138,12 @@ def score_replies(evaluation: Evaluation, replies: Sequence[tuple[Item, Reply]])
         if not (evaluation.task.judge_spec or evaluation.reader):
             raise
         path = keep_replies(evaluation, replies)
-        kept = f"the replies are saved in {path}" if path else "the replies could not be saved"
+        where = f"the replies are saved in {path}" if path else "the replies could not be saved"
         if not isinstance(error, JudgeError):
-            logger.error("judging was interrupted; %s", kept)
+            logger.error("judging was interrupted; %s", where)
             raise
         how = f", score them with: {score_command(evaluation, path)}" if path else ""
-        raise JudgeError(f"{error}; {kept}{how}") from None
+        raise JudgeError(f"{error}; {where}{how}") from None
 
 
 def scores_of(
@@ -166,7 +170,7 @@ def scores_of(
             return _verdicts(options, judged, texts, f"judging {evaluation.task.name}", costs)
         assert evaluation.reader
         doing = f"reading replies to {evaluation.task.name}"
-        return _verdicts(options.for_reader, evaluation.reader, texts, doing, costs)
+        return _verdicts(options.reader_options, evaluation.reader, texts, doing, costs)
 
     return ReplyScorer.of(evaluation).score_all(replies, ask)
 
@@ -179,7 +183,7 @@ def _verdicts(
     from halu_tasks.judging.judge_model import with_judge
 
     with tqdm(total=len(texts), desc=doing) as bar:
-        return with_judge(options, spec, lambda judge: judge.of_replies(texts, bar.update), costs)
+        return with_judge(options, spec, lambda judge: judge.judge_replies(texts, bar.update), costs)
 
 
 def score_command(evaluation: Evaluation, predictions: Path) -> str:
@@ -193,11 +197,11 @@ def items_command(evaluation: Evaluation) -> str:
 
 
 def _command(evaluation: Evaluation, command: str, *arguments: str, options: Sequence[str] = ()) -> str:
-    """Write a command for the task with its options on data, and others if they differ from their defaults."""
-    known = (*DATA_OPTIONS, *options, *evaluation.task.prompts.task_options)
+    """Write a command with the task's name, its options on data, and the other options that are set."""
+    names = (*DATA_OPTIONS, *options, *evaluation.task.prompts.task_options)
     words: list[str] = []
     for option, value in evaluation.options.changed().items():
-        if option in known:
+        if option in names:
             text = ",".join(value) if isinstance(value, tuple) else str(value)
             words += [Options.settings()[option].flag, *([] if value is True else [text])]
     name = evaluation.task.name if evaluation.task.name in registry()[0] else str(evaluation.task.file.path)

@@ -11,7 +11,9 @@ from halu_tasks.data.sources import OwnSource
 from halu_tasks.replies.label_notes import label_warnings
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED
+from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.tasks import Task
 
 MOST_EMPTY, MOST_CUT, MOST_UNPARSED, MOST_INFERRED, MOST_UNPLACED = 0.01, 0.01, 0.20, 0.05, 0.20
@@ -78,7 +80,7 @@ def reply_warnings(
     Args:
         outcomes: The number of replies by `ScoredReply.reply_outcome`; items without any reply are not counted.
         how: How the replies were asked for; None if no harness made them, whose flags are then not advised.
-        task: The task; of one's own, the prompt may be at fault.
+        task: The task. If it is the user's, its prompt may be at fault.
         missing: The number of items without any reply, which are part of the whole in the shares that are shown.
         stops: Why the replies ended, as far as it is known.
         unplaced: The number of replies with a string that occurs nowhere in the text (`unplaced_replies`).
@@ -95,17 +97,17 @@ def reply_warnings(
         if count <= threshold * total:
             continue
         cut, ended = (stops.get((outcome, stop), 0) for stop in (CUT, ENDED))
-        known = [f"{cut:,} cut by the token limit"] if cut else []
-        known += [f"{ended:,} ended by {'itself' if ended == 1 else 'themselves'}"] if ended else []
+        endings = [f"{cut:,} cut by the token limit"] if cut else []
+        endings += [f"{ended:,} ended by {'itself' if ended == 1 else 'themselves'}"] if ended else []
         if outcome == INFERRED:
-            meaning, known = "declare no answer; theirs is inferred from what they say, which is less certain: ", []
+            meaning, endings = "declare no answer; theirs is inferred from what they say, which is less certain: ", []
             meaning += "look at some of them (docs/reading.md)"
         elif outcome == EMPTY:
             meaning = f"are empty and {worth}; {_advice_on_empty(how, cut, count)}"
         else:
             meaning = f"contain no readable answer ({UNPARSED}) and {worth}; look at the replies"
             meaning = "; ".join([meaning, *_advice_on_unparsed(how, task, cut, count, ended)])
-        warnings.append((_share(count, total + missing, "replies", known), meaning))
+        warnings.append((_share(count, total + missing, "replies", endings), meaning))
     if unplaced > MOST_UNPLACED * total:
         meaning = "return a string that occurs nowhere in the text, which counts as wrong; look at some of them "
         warnings.append((_share(unplaced, total + missing, "replies"), f"{meaning}(docs/reading.md)"))
@@ -191,8 +193,8 @@ class SameAnswer:
         """Return what `reply_warnings` returns, of so many replies that were asked for in this way."""
         if self.answer is None:
             return []
-        shown = self.answer if len(self.answer) <= _SHOWN else f"{self.answer[:_SHOWN]}…"
-        meaning = f'give the same answer, "{shown}", and none gives another, although the correct answers differ; '
+        quote = self.answer if len(self.answer) <= _LONGEST_QUOTE else f"{self.answer[:_LONGEST_QUOTE]}…"
+        meaning = f'give the same answer, "{quote}", and none gives another, although the correct answers differ; '
         meaning += "the figures are those of a constant answer: look at the replies"
         helps = how.forms(task) if how else []
         meaning += f", and {' or '.join(helps)}" if helps else ""
@@ -200,7 +202,7 @@ class SameAnswer:
 
 
 # the length at which an answer is cut in a warning
-_SHOWN = 60
+_LONGEST_QUOTE = 60
 
 
 def _in_words(answer: Any) -> str:
@@ -244,7 +246,7 @@ def run_warnings(
 
 
 def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], after: Sequence[ScoredReply]) -> list[str]:
-    """Warn of revisions that leave the judge less to check, so that fewer faults do not mean fewer hallucinations.
+    """Warn of revisions that give the judge less to check, so that fewer faults do not mean fewer hallucinations.
 
     Args:
         task: The task.
@@ -256,8 +258,6 @@ def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], afte
         A line if the coverage of a judged task (`JudgeSpec.coverage`) is lower after the revision, unless the 95%
         interval of a difference that varies between items includes 0; else nothing.
     """
-    from halu_tasks.scorers.statistics.differences import difference  # imports numpy, which listings avoid
-
     name = task.judge_spec.coverage if task.judge_spec else None
     metric = next((metric for metric in task.scorers[mode].metrics if metric.name == name), None)
     change = difference(metric, after, before) if metric else None
@@ -270,7 +270,7 @@ def revision_warnings(task: Task, mode: str, before: Sequence[ScoredReply], afte
     ]
 
 
-_NAMED = 5
+_MOST_NAMED = 5
 """The number of items that a warning names."""
 
 
@@ -288,9 +288,9 @@ def request_warnings(scores: Sequence[ScoredReply], total: int) -> list[tuple[st
     if not failed:
         return []
     ids, reasons = list(failed), list(dict.fromkeys(failed.values()))
-    more = [f"{len(ids) - _NAMED:,} more"] if len(ids) > _NAMED else []
-    others = f", and {len(reasons) - 1:,} other reasons" if len(reasons) > 1 else ""
-    meaning = f"failed ({reasons[0]}{others}) and count as wrong: {', '.join(ids[:_NAMED] + more)}"
+    more = [f"{len(ids) - _MOST_NAMED:,} more"] if len(ids) > _MOST_NAMED else []
+    more_reasons = f", and {len(reasons) - 1:,} other reasons" if len(reasons) > 1 else ""
+    meaning = f"failed ({reasons[0]}{more_reasons}) and count as wrong: {', '.join(ids[:_MOST_NAMED] + more)}"
     count = sum(score.outcome == REQUEST_FAILED for score in scores)
     return [(_share(count, total, "requests"), meaning)]
 
@@ -308,26 +308,24 @@ def verdict_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[tuple[st
         As `reply_warnings`.
     """
     failures = [sum(verdict.label == FAILED for verdict in score.verdicts) for score in scores]
-    failed, asked = sum(failures), sum(len(score.verdicts) for score in scores)
+    failed, questions = sum(failures), sum(len(score.verdicts) for score in scores)
     warnings = []
     if cut := [verdict.left_out for score in scores for verdict in score.verdicts if verdict.left_out]:
         meaning = (
             f"concern a text that is too long for the judge: up to {max(cut):,} characters between its beginning and "
             "its end are left out; raise judge_max_characters=N"
         )
-        warnings.append((_share(len(cut), asked, "questions"), meaning))
+        warnings.append((_share(len(cut), questions, "questions"), meaning))
     if not failed or task.judge_spec is None:
         return warnings
     name, meaning = task.judge_spec.measurement, "have no verdict of the judge"
-    counted = [number for number, score in zip(failures, scores, strict=True) if name in score.facts]
-    if any(counted):
-        more = sum(counted) / len(counted)
+    failures_by_reply = [number for number, score in zip(failures, scores, strict=True) if name in score.facts]
+    if any(failures_by_reply):
+        more = sum(failures_by_reply) / len(failures_by_reply)
         meaning += f" and count as no hallucination; if all of them were, there would be {more:.4f} more in a reply"
     elif name:
-        from halu_tasks.scorers.metrics import estimates  # imports numpy, which listings avoid
-
-        metric, known = task.headline_metric("strict"), failures.count(0) / len(scores)
+        metric, share_judged = task.headline_metric("strict"), failures.count(0) / len(scores)
         figure = estimates([metric], scores).get(metric.name)
-        low = figure.value * known if figure else 0.0
-        meaning += f" and are left out of {metric.name}, which is {low:.4f} to {low + 1 - known:.4f} with them"
-    return [*warnings, (_share(failed, asked, "questions"), meaning)]
+        low = figure.value * share_judged if figure else 0.0
+        meaning += f" and are left out of {metric.name}, which is {low:.4f} to {low + 1 - share_judged:.4f} with them"
+    return [*warnings, (_share(failed, questions, "questions"), meaning)]

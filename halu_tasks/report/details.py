@@ -24,10 +24,10 @@ from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.attempts import Attempts, attempts_of
 from halu_tasks.scorers.benchmarks.span_scorers import places, read_marks
-from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.columns import Columns, by_cluster
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import Label
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, estimate
 from halu_tasks.scorers.score import ScoredReply, verdicts_as_json
 from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
 from halu_tasks.scorers.statistics.confidence import RiskCoverage, confidence_metrics

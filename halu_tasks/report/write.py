@@ -20,7 +20,7 @@ from halu_tasks.results.comparability import Entry, why_not_paired
 from halu_tasks.results.read import read_and_warn, read_results
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 from halu_tasks.results.verdict_labels import with_reference_labels
-from halu_tasks.tasks.task_registry import group_named
+from halu_tasks.tasks.task_registry import get_group
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 FILES = (PAGE, TEXT, FIGURES, TABLE)
@@ -68,7 +68,7 @@ def write_report(
         DataError: There are no results, or a file cannot be written.
     """
     files = [path for path in paths if path.endswith(".yaml")]
-    groups, paths = [*map(group_named, files)], [path for path in paths if path not in files]
+    groups, paths = [*map(get_group, files)], [path for path in paths if path not in files]
     results = read_and_warn(paths, warn, warn_unfinished=warn_unfinished)
     create_folder(folder, "report")
     runs, warnings = with_reference_labels(results.runs, reference) if reference else (results.runs, [])

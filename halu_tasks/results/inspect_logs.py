@@ -26,7 +26,7 @@ from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
-from halu_tasks.scorers.method_metrics import total
+from halu_tasks.scorers.cost import total_cost
 from halu_tasks.solvers.model_calls import SampleMetadata
 from halu_tasks.tasks import Provenance
 
@@ -138,9 +138,9 @@ def _cost(records: Sequence[LoggedReply], role: str) -> dict[str, float] | None:
     """Add up the costs of answers, and the tokens of the judge or reader, which may be the model itself."""
     costs = [cost for record in records if (cost := record.reply.cost)]
     judging = [cost for record in records if (cost := record.reply.judging)]
-    cost = total(costs) if costs else {}
+    cost = total_cost(costs) if costs else {}
     if judging:
-        used = total(judging)
+        used = total_cost(judging)
         cost |= {f"{role}_{name}": used[name] for name in ("input_tokens", "output_tokens")}
     return cost or None
 

@@ -152,7 +152,7 @@ def with_reference_labels(runs: Sequence[Run], path: str) -> tuple[list[Run], li
         tasks[task.name] = task
         labels = labels_of(task.name)
         scorer = ReplyScorer(task, run.scoring, labels=labels)
-        answers = [answer._replace(score=scorer.with_known_error(answer.score)) for answer in run.answers]
+        answers = [answer._replace(score=scorer.with_judge_errors(answer.score)) for answer in run.answers]
         tags = [tag for tag in run.provenance.version.split("-") if not tag.startswith("reference_")]
         version = "-".join([*tags, f"reference_{labels.hash}"])
         labelled.append(replace(run, answers=answers, provenance=replace(run.provenance, version=version)))

@@ -35,8 +35,8 @@ from halu_tasks.replies import embedded
 from halu_tasks.runs.child_process import flags
 from halu_tasks.runs.run_tasks import ModelRun
 from halu_tasks.scorers.judge import verdict_schema
-from halu_tasks.solvers.methods import method_named
-from halu_tasks.solvers.model_calls import MethodRecord, chat_messages, stand_in
+from halu_tasks.solvers.methods import get_method
+from halu_tasks.solvers.model_calls import MethodRecord, chat_messages, dry_run_model
 from halu_tasks.tasks import Evaluation, Task, build
 
 _IN_USER = "add --system-in-user, which puts the system text before the first user turn"
@@ -183,7 +183,7 @@ def first_requests(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> Iterator[
 
 def _evaluation(run: ModelRun, task: Task) -> Evaluation:
     options = Options(**{"fewshot": task.prompts.shots, **run.options})
-    return build(task, options.for_tasks(task.prompts.task_options))
+    return build(task, options.restricted_to(task.prompts.task_options))
 
 
 def _config_of(command: Sequence[str]) -> GenerateConfig:
@@ -223,7 +223,7 @@ class _Counter:
     def rows(self) -> list[Planned]:
         """Ask everything, and return what was counted."""
         ask = self._run_method if self._run.method else self._ask_plainly
-        ask(self._evaluation.asked[: self._run.limit])
+        ask(self._evaluation.shuffled_items[: self._run.limit])
         names, usual = (self._run.name, self._evaluation.task.name), self._usual
         return [
             Planned(*names, *asked, self._ways.get(asked, usual), *(self._epochs * number for number in counts))
@@ -232,7 +232,7 @@ class _Counter:
 
     def first(self) -> tuple[list[ChatMessage], dict[str, Any]]:
         """Return what the model is asked first: the messages, and the settings of the call that differ."""
-        item = self._evaluation.asked[0]
+        item = self._evaluation.shuffled_items[0]
         if self._run.method:
             self._run_method([item])
         prompt, config = self._first or (chat_messages(self._evaluation.messages(item)), {})
@@ -248,7 +248,7 @@ class _Counter:
             self._judge(item, [_filled(evaluation.oracle(item), self._longest, item.id)])
 
     def _run_method(self, items: Sequence[Item]) -> None:
-        solver = method_named(self._run.method, self._run.method_arguments)
+        solver = get_method(self._run.method, self._run.method_arguments)
         embedded.remember(self._evaluation)  # a prompt format uses its wording
 
         async def generate(state: TaskState, **_: Any) -> TaskState:
@@ -256,7 +256,7 @@ class _Counter:
             return state
 
         async def solve() -> None:
-            stand_in.set(self._answer)
+            dry_run_model.set(self._answer)
             for item, sample in zip(items, samples_of(self._evaluation, items=items), strict=True):
                 self._reply, asked = self._evaluation.oracle(item), list[Any](sample.input)
                 texts = asked, list(asked), Target(sample.target)
@@ -268,9 +268,15 @@ class _Counter:
         run_blocking(solve)
 
     def _answer(
-        self, prompt: Any, role: str | None, draw: tuple[int, bool], tools: bool, supposed: Any, **config: Any
+        self,
+        prompt: Any,
+        role: str | None,
+        draw: tuple[int, bool],
+        tools: bool,
+        dry_run_reply: str | None,
+        **config: Any,
     ) -> ModelOutput:
-        """Count a call and answer it; the arguments are those of `solvers.asking.ask`."""
+        """Count a call and answer it; the arguments are those of `solvers.model_calls.ask`."""
         text = prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
         # the last message of a task's own prompt names its item, so that Inspect's cache tells equal prompts apart
         items = [] if isinstance(prompt, str) else [message.metadata for message in prompt]
@@ -282,14 +288,14 @@ class _Counter:
         call = short_hash(asked, text, items, config, draw if draw[1] else len(self._known))
         if tools:
             self._ways[asked] = "at least"
-        if supposed:
+        if dry_run_reply is not None:
             self._usual = "about"
         elif draw[1] and self._usual == "exactly":
             self._usual = "at most"
         if call not in self._known:
             self._count(asked, text, longest)
         self._known.add(call)
-        reply = (supposed() if supposed else "") or self._reply
+        reply = self._reply if dry_run_reply is None else dry_run_reply
         return ModelOutput.from_content("none", _filled(reply, longest, call))
 
     def _judge(self, item: Item, replies: Sequence[str]) -> None:

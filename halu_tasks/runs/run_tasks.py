@@ -28,7 +28,7 @@ from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.core.processes import GRACE, LOCK, guard
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.jobs import Report, run_here
+from halu_tasks.executors.jobs import Progress, run_here
 from halu_tasks.replies.warnings import REPORT_FOLLOWS
 from halu_tasks.results.run import COMMAND, IS_REJECTED, SETTINGS, TRANSPORT, cause_of
 from halu_tasks.runs.child_process import flags, repeated, run_harness, shown
@@ -148,7 +148,7 @@ class ModelRun:
         yield from ("--use_cache", str(self.folder / CACHE))
         yield from flags(model.options, dashes=False)
 
-    def run_missing(self, report: Report) -> None:
+    def run_missing(self, report: Progress) -> None:
         """Run the tasks without a result, unless another process that works in the folder is running them."""
         if not self.missing():
             return
@@ -158,7 +158,7 @@ class ModelRun:
                 (self.folder / COMMAND).unlink(missing_ok=True)
                 self._run_all(missing, report, held)
 
-    def _run_all(self, tasks: Sequence[str], report: Report, held: int) -> None:
+    def _run_all(self, tasks: Sequence[str], report: Progress, held: int) -> None:
         """Run tasks: together, and in lm-eval, where one that fails stops all, then one by one."""
         self._run(tasks, report, held)
         if self.model.harness == "inspect" or len(tasks) == 1:
@@ -173,7 +173,7 @@ class ModelRun:
             with self.output.open("a", encoding="utf-8") as output:
                 output.writelines(messages)
 
-    def _run(self, tasks: Iterable[str], report: Report, held: int) -> None:
+    def _run(self, tasks: Iterable[str], report: Progress, held: int) -> None:
         """Run the harness's commands for some tasks."""
         for command in self.commands(tasks):
             line = shown(command, self.variables)
@@ -292,7 +292,7 @@ def checksum_of(task: Task, file: Path | None, options: Options) -> str:
     return stable_hash(located.sha256, *map(sha256_of, files), *examples)
 
 
-def in_folders(runs: Iterable[ModelRun], report: Report) -> Iterator[ModelRun]:
+def in_folders(runs: Iterable[ModelRun], report: Progress) -> Iterator[ModelRun]:
     """Give each run the first of the folders NAME, NAME-2 … that is new, or has the same replies to the same data.
 
     A run is divided if the data or prompts of some of its tasks have changed since these were run there.
@@ -340,7 +340,7 @@ class Runs:
         """Whether the runs of a share have results of all tasks."""
         return not any(run.missing() for run in self.runs[rank::tasks])
 
-    def work(self, rank: int, tasks: int, report: Report) -> None:
+    def work(self, rank: int, tasks: int, report: Progress) -> None:
         """Do the runs of a share, one after the other; one that fails does not stop the others."""
         for run in self.runs[rank::tasks]:
             run.run_missing(report)

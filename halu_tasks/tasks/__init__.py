@@ -3,7 +3,7 @@
 from halu_tasks.tasks.definition import Task
 from halu_tasks.tasks.evaluation import Evaluation, build
 from halu_tasks.tasks.provenance import Provenance, TaskRef
-from halu_tasks.tasks.task_registry import registry, source_named, task_named, tasks_selected
+from halu_tasks.tasks.task_registry import get_source, get_task, registry, tasks_selected
 
 __all__ = [
     "Evaluation",
@@ -11,8 +11,8 @@ __all__ = [
     "Task",
     "TaskRef",
     "build",
+    "get_source",
+    "get_task",
     "registry",
-    "source_named",
-    "task_named",
     "tasks_selected",
 ]

@@ -58,8 +58,8 @@ def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
     for path in paths:
         with noting(path):
             file = read_task_file(path)
-            key, others = ("group", groups) if "group" in file.values else ("task", tasks)
-            if (name := str(file.values.get(key))) in others:
+            key, definitions = ("group", groups) if "group" in file.values else ("task", tasks)
+            if (name := str(file.values.get(key))) in definitions:
                 raise file.fault(key, f"{name!r} is also the name in another of the files")
             if key == "group":
                 groups[name] = file
@@ -67,15 +67,15 @@ def faults_of(paths: Iterable[Path], data: str | None = None) -> list[str]:
                 tasks[name] = task = task_of(file)
                 if "class" not in file.values:
                     raise file.fault("class", f"is missing, without which lm-eval does not run it; add class: {CLASS}")
-                found = faults_of_items(task, file, data)
-                faults += map(str, found if data else islice(found, 1))
+                item_faults = faults_of_items(task, file, data)
+                faults += map(str, item_faults if data else islice(item_faults, 1))
     packaged_tasks, packaged_groups = registry()
     for file in groups.values():
         with noting(file.path):
             check_tags(file, {*packaged_tasks, *packaged_groups})
-            others = {name: group.file for name, group in packaged_groups.items()} | groups
+            definitions = {name: group.file for name, group in packaged_groups.items()} | groups
             validated(GroupKeys, file, file.values)
-            Group(file, packaged_tasks | tasks, others).check()
+            Group(file, packaged_tasks | tasks, definitions).check()
     return faults
 
 
@@ -85,7 +85,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     Args:
         task: The task.
         file: Its file.
-        data: The data; by default, the rows beside the task file, or the packaged sample if the source has one.
+        data: The data; by default, the rows next to the task file, or the packaged sample if the source has one.
 
     Yields:
         The faults, each with the file, the key and the item; of an item, the first.
@@ -93,8 +93,8 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     Raises:
         UsageError: The rows cannot be read, or no items be made of them.
     """
-    own, of = isinstance(task.data.source, OwnSource), "the data" if data else "the rows"
-    if not own and data is None:
+    is_own, of = isinstance(task.data.source, OwnSource), "the data" if data else "the rows"
+    if not is_own and data is None:
         data, of = "sample", "the sample"
         if not task.data.in_sample(Options()):
             return
@@ -102,7 +102,7 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
     with _naming(file, "file"):
         located = task.data.locate(options)
     with _naming(file, "examples"):
-        shots = task.prompts.shots or int(task.data.examples is not None) if own else 0
+        shots = task.prompts.shots or int(task.data.examples is not None) if is_own else 0
         evaluation = build(task, replace(options, fewshot=shots))
     try:
         items = list(task.items(located, options, refused.append))
@@ -124,10 +124,10 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
             scores.append(_oracle_score(task, file, item, of))
         except UsageError as error:
             yield error
-    known = {tag for item in items for tag in item.tags}
+    item_tags = {tag for item in items for tag in item.tags}
     for tag in tags:
-        if tag not in known:
-            yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(known))}")
+        if tag not in item_tags:
+            yield file.fault("tags", f"no item of {of} has the tag {tag!r}; they have {', '.join(sorted(item_tags))}")
     if isinstance(answer := task.scoring.answer, Spans) and answer.categories:
         named = [name for item in items for name in item.gold.categories or ()]
         if named and not any(named):
@@ -137,15 +137,15 @@ def faults_of_items(task: Task, file: TaskFile, data: str | None = None) -> Iter
 
 
 def _first_of(refused: Sequence[DataError]) -> Iterator[str]:
-    """Yield the first error of rows, if it names a value that is not listed, with the other such values."""
-    found = [(str(error), _LACKED.search(str(error))) for error in refused]
-    for first, named in found[:1]:
-        values = dict.fromkeys(other[2] for _, other in found if named and other and other[1] == named[1])
+    """Yield the first error of rows; if it names a value that is not listed, with all such values."""
+    reasons = [(str(error), _LACKED.search(str(error))) for error in refused]
+    for first, named in reasons[:1]:
+        values = dict.fromkeys(other[2] for _, other in reasons if named and other and other[1] == named[1])
         yield first.replace(named[2], ", ".join(values), 1) if named else first
 
 
 def _oracle_score(task: Task, file: TaskFile, item: Item, of: str) -> ScoredReply:
-    """Check an item; return the score of the reply to it that should earn the full score."""
+    """Check an item, and score the reply that should earn the full score."""
     of = f"item {item.id!r} of {of}"
     if missing := [name for name in task.prompts.fields if name not in item.fields]:
         raise file.fault("fields", f"{of} lacks the field {missing[0]!r}; it has {', '.join(item.fields)}")
@@ -190,7 +190,7 @@ def _check_quoted(item: Item) -> None:
 
 
 def _metric_faults(task: Task, scores: Sequence[ScoredReply], of: str) -> Iterator[str]:
-    """Say what metrics lack over the full-score replies to all items; those of a judge are undefined without it."""
+    """Name metrics without the full value for the full-score replies to all items, unless a judge is needed."""
     metrics = {metric.name: metric for metric in task.scorers["strict"].metrics if not metric.requires_option}
     values = {} if task.judge_spec else estimates(metrics.values(), scores)
     listed = [entry.name for entry in task.scoring.metric_list if entry.name in metrics if values]
@@ -214,7 +214,7 @@ def _is_full(metric: Metric, value: float) -> bool:
 
 @contextmanager
 def _naming(file: TaskFile, key: str, about: str = "") -> Iterator[None]:
-    """Name the file, a key and what it is about in an error."""
+    """Add the file, a key and `about` to errors."""
     try:
         yield
     except ValueError as error:

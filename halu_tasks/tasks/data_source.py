@@ -28,7 +28,7 @@ from halu_tasks.core.settings import KeyFault, checked_settings
 from halu_tasks.data.hub import Dataset, parquet_file
 from halu_tasks.data.locate import (
     SAMPLE,
-    Located,
+    LocatedData,
     find_beside,
     in_folder,
     locate_own,
@@ -40,9 +40,9 @@ from halu_tasks.data.rows import Refuse, Row, json_lines, json_records, read_row
 from halu_tasks.data.sources import SOURCES, OwnSource, Source, with_named_files
 from halu_tasks.tasks.keys import (
     OPTIONS,
-    Count,
     Function,
     Keys,
+    NonNegative,
     check_placeholders,
     check_signature,
     reason_of,
@@ -66,7 +66,7 @@ def _source(value: Any) -> Any:
 
 
 def _own_fields(value: Any) -> Any:
-    """Return prompt fields with the fields of rows that they are, which have the same names in a list."""
+    """Convert a list of fields to a mapping of each field to the column of the same name."""
     names = isinstance(value, list) and all(isinstance(name, str) for name in value)
     return {name: name for name in value} if names else value
 
@@ -76,10 +76,10 @@ class TaskData(Keys):
 
     Attributes:
         source: Where the data come from.
-        file_names: The file of the source or a pattern of several, or files and patterns beside a task file; options
+        file_names: The file of the source or a pattern of several, or files and patterns next to a task file; options
             may be part of a name.
         training: The file of its training part.
-        examples: The file beside a task file whose rows make worked examples.
+        examples: The file next to a task file whose rows make worked examples.
         row: What a valid row is, and what of it is id, cluster and tags.
         fields: The field of a row that each prompt field is, if there is no function `cases`.
         gold: The fields of a row that say what is right, if there is no function `cases`.
@@ -106,17 +106,17 @@ class TaskData(Keys):
     order: Annotated[Function, takes([], Options())] = Field(
         lambda items, options: by_target(items), alias="order_examples"
     )
-    size: Count | None = Field(None, alias="items")
+    size: NonNegative | None = Field(None, alias="items")
 
     @model_validator(mode="after")
     def _check(self) -> TaskData:
-        own, published = isinstance(self.source, OwnSource), [file.name for file in self.source.files]
+        is_own, published = isinstance(self.source, OwnSource), [file.name for file in self.source.files]
         joined = self.row.join["file"] if self.row.join else None
         for key, name in {"file": self.file(Options()), "training_file": self.training, "rows": joined}.items():
-            if name is not None and not self.source.matching(name) and not (own and key != "training_file"):
-                has = f"it has {', '.join(published)}" if not own else "use examples"
+            if name is not None and not self.source.matching(name) and not (is_own and key != "training_file"):
+                has = f"it has {', '.join(published)}" if not is_own else "use examples"
                 raise KeyFault(key, f"source {self.source.name} has no file {name!r}; {has}")
-        if self.examples and not own:
+        if self.examples and not is_own:
             raise KeyFault("examples", "is for rows beside the task file; use training_file")
         if self.cases is None:
             return self
@@ -146,7 +146,7 @@ class TaskData(Keys):
     def _names(self, options: Options) -> list[str]:
         return [name if "{" not in name else render_jinja(name, vars(options)) for name in self.file_names]
 
-    def locate(self, options: Options) -> Located:
+    def locate(self, options: Options) -> LocatedData:
         """Locate the data under some options.
 
         Raises:
@@ -158,15 +158,15 @@ class TaskData(Keys):
             return located
         named = options.data if isinstance(self.source, OwnSource) else named_data(options)
         alone = named and Path(named).expanduser().is_file()
-        beside = replace(options, data=str(located.content.parent)) if alone else options
-        return with_joined(located, self._located([self.row.join["file"]], beside))
+        in_its_folder = replace(options, data=str(located.content.parent)) if alone else options
+        return with_joined(located, self._located([self.row.join["file"]], in_its_folder))
 
-    def _located(self, names: list[str], options: Options) -> Located:
+    def _located(self, names: list[str], options: Options) -> LocatedData:
         if isinstance(self.source, OwnSource):
             return locate_own(self.source, names, options)
         return locate_parts(self.source, ", ".join(names), options)
 
-    def rows(self, data: Located | Path, refuse: Refuse | None = None) -> Iterator[Row]:
+    def rows(self, data: LocatedData | Path, refuse: Refuse | None = None) -> Iterator[Row]:
         """Read the rows of files or a dataset.
 
         Args:
@@ -179,7 +179,12 @@ class TaskData(Keys):
         return self._read(data, None, self._checked, refuse)
 
     def items(
-        self, data: Located | Path, maker: ItemMaker, options: Options, asked: Iterable[str], refuse: Refuse | None
+        self,
+        data: LocatedData | Path,
+        maker: ItemMaker,
+        options: Options,
+        shown_fields: Iterable[str],
+        refuse: Refuse | None,
     ) -> Iterator[Item]:
         """Read the rows of files or a dataset, and make an item of each.
 
@@ -187,44 +192,46 @@ class TaskData(Keys):
             data: The file, or what was located.
             maker: What makes items of rows.
             options: The options of the task.
-            asked: As in `ItemMaker.clustered`.
+            shown_fields: As in `ItemMaker.clustered`.
             refuse: Called with the error of each row that makes no item; by default, it is raised.
 
         Raises:
             DataError: A row makes no item, or there are none.
         """
         seen = Counter[str]()
-        return maker.clustered(self._read(data, maker, lambda row: maker.item(row, options, seen), refuse), asked)
+        return maker.clustered(
+            self._read(data, maker, lambda row: maker.item(row, options, seen), refuse), shown_fields
+        )
 
     def _checked(self, row: Row) -> Row:
         self.row.check_values(row)
         return row
 
     def _read(
-        self, data: Located | Path, maker: ItemMaker | None, make: Callable[[Row], T], refuse: Refuse | None
+        self, data: LocatedData | Path, maker: ItemMaker | None, make: Callable[[Row], T], refuse: Refuse | None
     ) -> Iterator[T]:
-        located = Located(data, "local", "") if isinstance(data, Path) else data
+        located = LocatedData(data, "local", "") if isinstance(data, Path) else data
         parts = located.files or (located.content,)
-        others = self._joined_rows(located.joined) if located.joined else None
+        joined_rows = self._joined_rows(located.joined) if located.joined else None
         return chain.from_iterable(
-            self._read_part(part, located.columns, maker, make, refuse, others) for part in parts
+            self._read_part(part, located.columns, maker, make, refuse, joined_rows) for part in parts
         )
 
     def _joined_rows(self, path: Path) -> dict[str, Row]:
-        """Return the rows of the file that completes others, by what they share.
+        """Read the joined file, whose rows complete others, by their shared value.
 
         Raises:
             DataError: A row lacks it, or two have the same.
         """
         assert self.row.join
-        by, found = self.row.join["by"], dict[str, Row]()
+        by, rows = self.row.join["by"], dict[str, Row]()
         table = FORMATS.get(Path(str(path).removesuffix(".gz")).suffix.lower()) in ("csv", "xlsx")
         lines = table_lines(path, {by: ()}) if table else json_lines(path)
         for row in read_rows(lines, path, {by: object}, lambda row: row):
-            if (value := text_at(row, by)) in found:
+            if (value := text_at(row, by)) in rows:
                 raise DataError(f"{path}: {by} {value!r} occurs twice")
-            found[value] = row
-        return found
+            rows[value] = row
+        return rows
 
     def _read_part(
         self,
@@ -233,9 +240,9 @@ class TaskData(Keys):
         maker: ItemMaker | None,
         make: Callable[[Row], T],
         refuse: Refuse | None,
-        others: Mapping[str, Row] | None,
+        joined_rows: Mapping[str, Row] | None,
     ) -> Iterator[T]:
-        columns = {column: others for column, others in self.row.columns.items() if column not in named}
+        columns = {column: alternatives for column, alternatives in self.row.columns.items() if column not in named}
         columns |= dict.fromkeys(named.values(), ())
         types = self.row.types()
         file = Path(str(content).removesuffix(".gz"))
@@ -253,31 +260,31 @@ class TaskData(Keys):
             lines = table_lines(content, columns)
         else:
             lines = json_records(content, self.row.records) if self.row.records else json_lines(content)
-        lines = self.row.selected(lines, content, others)
+        lines = self.row.selected(lines, content, joined_rows)
         if maker and maker.names_file:
             lines = ((number, {FILE: file.stem, **row}) for number, row in lines)
         return read_rows(lines, content, types, make, named, refuse)
 
     def _format(self, file: Path, *, declared: bool) -> str:
-        """Return the format of a file; of a published one, the task file declares the columns of a table."""
+        """Return the format of a file. The task file declares the columns of published tables."""
         by_name = ("csv" if self.row.columns else "jsonl") if declared else FORMATS.get(file.suffix.lower())
-        known = self.row.format or ("json" if self.row.records else by_name)
-        if known is None:
+        format = self.row.format or ("json" if self.row.records else by_name)
+        if format is None:
             raise DataError(f"{file}: the name does not say the format; state it in the task file, rows: {{format: …}}")
-        return known
+        return format
 
     def fewshot_path(self, options: Options) -> Path:
-        """Return the path of these rows: the file for these options, or else for the default options."""
+        """Return the file with the package's examples for these options, or else for the default options."""
         folder = SAMPLE / "fewshot" / self.source.name
         path = folder / (self.training or self.file(options))
         return path if path.is_file() else folder / (self.training or self.file(Options()))
 
-    def training_data(self, options: Options) -> Located | None:
-        """Return the training part, which is pinned, in the user's folder or beside the task file; None without one."""
+    def training_data(self, options: Options) -> LocatedData | None:
+        """Locate the training part: pinned, in the user's folder or next to the task file; None without one."""
         if isinstance(self.source, OwnSource):
             return locate_own(self.source, [self.examples]) if self.examples else None
         return find_beside(self.source, self.training, options) if self.training else None
 
     def lacks_training(self, options: Options) -> bool:
-        """Whether the benchmark has a training part that the user's data lack."""
+        """Whether the benchmark has a training part that is missing in the user's data."""
         return self.training is not None and named_data(options) != "sample" and not self.training_data(options)

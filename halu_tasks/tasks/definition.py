@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.items import OF_ITEM, PART, WORDING, Gold, Item, Reply
 from halu_tasks.core.options import ASKED_OPTIONS, PREFIX, Options
-from halu_tasks.tasks.own import OWN
+from halu_tasks.core.prompting import placeholders
+from halu_tasks.data.locate import LocatedData
+from halu_tasks.data.rows import Refuse
+from halu_tasks.data.sources import OwnSource
+from halu_tasks.scorers.annotators import CLASS
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.attempts import penalty_of, with_penalty
+from halu_tasks.scorers.judge import CLAIM, PASSAGES, REPLY, TARGET, JudgeSpec, Verdict
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.reader_metrics import with_reader
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.confidence import has_confidence, with_confidence
+from halu_tasks.scorers.wordings import with_wordings, wordings_of
+from halu_tasks.tasks.data_source import TaskData
+from halu_tasks.tasks.keys import Model, Naming, check_placeholders, validated
+from halu_tasks.tasks.prompts import Prompts
+from halu_tasks.tasks.rows_to_items import ItemMaker
+from halu_tasks.tasks.scoring_spec import ScoringSpec
+from halu_tasks.tasks.task_defaults import OWN
 from halu_tasks.tasks.yaml_files import TaskFile, comparable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from halu_tasks.data.locate import Located
-    from halu_tasks.data.rows import Refuse
-    from halu_tasks.scorers.answer import Answer
-    from halu_tasks.scorers.judge import JudgeSpec, Verdict
-    from halu_tasks.scorers.metrics import Metric
-    from halu_tasks.scorers.registry import TaskScorer
-    from halu_tasks.scorers.score import ScoredReply
-    from halu_tasks.tasks.data_source import TaskData
-    from halu_tasks.tasks.keys import Model
-    from halu_tasks.tasks.prompts import Prompts
-    from halu_tasks.tasks.rows_to_items import ItemMaker
-    from halu_tasks.tasks.scoring_spec import ScoringSpec
 
 # keys of lm-eval that a task file may have and that do not change how the task is asked or scored
 _LM_EVAL_KEYS = ("tag", "task_alias", "class", "output_type", "include", "group", "task_list")
@@ -53,12 +57,6 @@ NAMING_KEYS = ("task", "about", "items", "metadata")
 @cache
 def task_keys() -> tuple[str, ...]:
     """Return the keys that define a task."""
-    # these import pydantic and numpy, which listings avoid
-    from halu_tasks.tasks.data_source import TaskData
-    from halu_tasks.tasks.keys import Naming
-    from halu_tasks.tasks.prompts import Prompts
-    from halu_tasks.tasks.scoring_spec import ScoringSpec
-
     names = (name for part in (Naming, TaskData, Prompts, ScoringSpec) for name in part.names())
     return tuple(dict.fromkeys(names))
 
@@ -103,11 +101,11 @@ class Task:
         return str(self.file.values.get("reference_task"))
 
     @property
-    def suggested(self) -> dict[str, Any]:
-        """The options that say which models score replies, as the file suggests them in its `metadata`."""
+    def suggested_models(self) -> dict[str, Any]:
+        """The models for scoring that the file suggests in its `metadata`, as options by name."""
         metadata = self.file.values.get("metadata")
-        known = metadata if isinstance(metadata, dict) else {}
-        return {name: known[PREFIX + name] for name in ASKED_OPTIONS if PREFIX + name in known}
+        options = metadata if isinstance(metadata, dict) else {}
+        return {name: options[PREFIX + name] for name in ASKED_OPTIONS if PREFIX + name in options}
 
     # --- what the file declares --------------------------------------------------------------------
 
@@ -133,16 +131,12 @@ class Task:
             # authors who only set another temperature expect the rest to stay
             values["generation_kwargs"] = {**self.packaged.values["generation_kwargs"], **decoding}
         if values.get("source") == OWN:
-            from halu_tasks.data.sources import OwnSource
-
             values["source"] = OwnSource(name=self.name, title=self.name, files=(), folder=file.folder)
         return values
 
     @cached_property
     def version(self) -> int:
         """A number that changes when results stop being comparable."""
-        from halu_tasks.tasks.keys import Naming
-
         version = self._checked(Naming).metadata.version
         if version is None and self.packaged is None:
             raise self.file.fault("metadata", "version: is missing")
@@ -151,29 +145,27 @@ class Task:
     @cached_property
     def data(self) -> TaskData:
         """Where rows come from, and how items are made of them."""
-        from halu_tasks.tasks.data_source import TaskData
-
         return self._checked(TaskData)
 
     @cached_property
     def maker(self) -> ItemMaker | None:
-        """What makes items of rows without code; None if the file names a function for this.
+        """Makes items of rows without code; None if the file names a function for this.
 
         Raises:
             UsageError: The key `gold` lacks what the answer needs.
         """
-        from halu_tasks.tasks.rows_to_items import ItemMaker
-
         data, answer = self.data, self.scoring.answer
         if data.cases:
             return None
         if fault := data.gold.fault(answer):
             raise self.file.fault("gold", fault)
-        if taken := OF_ITEM & {*self.scoring.tags, *data.row.tags}:
-            raise self.file.fault("tags", f"{min(taken)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}")
+        if reserved := OF_ITEM & {*self.scoring.tags, *data.row.tags}:
+            raise self.file.fault(
+                "tags", f"{min(reserved)!r} is taken in logs; name it otherwise, with rows: {{tags: …}}"
+            )
         return ItemMaker(data.fields, data.gold, data.row, self.scoring.tags, answer)
 
-    def items(self, located: Located | Path, options: Options, refuse: Refuse | None = None) -> Iterable[Item]:
+    def items(self, located: LocatedData | Path, options: Options, refuse: Refuse | None = None) -> Iterable[Item]:
         """Make the items of located data, or of a file; their prompts are not rendered yet.
 
         Args:
@@ -184,13 +176,11 @@ class Task:
         Raises:
             DataError: A row is invalid, or there are none.
         """
-        from halu_tasks.core.prompting import placeholders
-
-        maker, data, judged = self.maker, self.data, self.shown_to_judge
+        maker, data, judged = self.maker, self.data, self.judge_fields
         items: Iterable[Item]
         if maker:
-            shown = set[str]().union(*map(placeholders, self.prompts.wording(options).prompt.values()))
-            items = data.items(located, maker, options, shown & {*self.prompts.fields}, refuse)
+            names = set[str]().union(*map(placeholders, self.prompts.wording(options).prompt.values()))
+            items = data.items(located, maker, options, names & {*self.prompts.fields}, refuse)
         else:
             assert data.cases
             items = data.cases(data.rows(located, refuse), options, **data.cases_arguments)
@@ -204,20 +194,14 @@ class Task:
     @cached_property
     def prompts(self) -> Prompts:
         """How a model is asked."""
-        from halu_tasks.tasks.prompts import Prompts
-
         return self._checked(Prompts)
 
     @cached_property
     def scoring(self) -> ScoringSpec:
         """How replies are read and scored."""
-        from halu_tasks.tasks.scoring_spec import ScoringSpec
-
         return self._checked(ScoringSpec)
 
     def _checked(self, model: type[Model]) -> Model:
-        from halu_tasks.tasks.keys import validated
-
         return validated(model, self.file, {key: self.values[key] for key in model.names() if key in self.values})
 
     def check(self) -> Task:
@@ -226,34 +210,32 @@ class Task:
         Raises:
             UsageError: A key is missing, unknown or wrong; the message is one line with file, line and key.
         """
-        _ = self.version, self.data, self.prompts, self.scoring, self.maker, self.shown_to_judge
+        _ = self.version, self.data, self.prompts, self.scoring, self.maker, self.judge_fields
         self._check_tags_of_metrics()
         return self
 
     def _check_tags_of_metrics(self) -> None:
-        """Check that metrics of one's own read tags that items have, if no function makes these."""
-        from halu_tasks.scorers.annotators import CLASS
-
+        """Check that the user's metrics read tags that items have, unless a function makes the items."""
         if self.maker is None:
             return
-        known = {*self.maker.tag_paths, *([CLASS] if self.data.gold.classes else []), WORDING, PART}
+        tags = {*self.maker.tag_paths, *([CLASS] if self.data.gold.classes else []), WORDING, PART}
         for metric in (entry.metric for entry in self.scoring.metric_list if entry.metric != entry.name):
-            if unread := sorted(metric.tags - known):
-                listed = ", ".join(f"tag_{tag}" for tag in sorted(known))
-                hint = did_you_mean(unread[0], known)
+            if unread := sorted(metric.tags - tags):
+                listed = ", ".join(f"tag_{tag}" for tag in sorted(tags))
+                hint = did_you_mean(unread[0], tags)
                 reason = f"{metric.name} ({metric.place}) reads 'tag_{unread[0]}', but items have no tag {unread[0]!r}"
                 raise self.file.fault("metric_list", f"{reason}{hint}; there are {listed}")
 
     @cached_property
-    def changed(self) -> tuple[str, ...]:
-        """The keys of the file that differ from the packaged task's, but for prompts, of which versions have a hash."""
+    def changed_keys(self) -> tuple[str, ...]:
+        """The keys, except for prompts and names, whose values differ from the packaged task's."""
         left_out = (*PROMPT_KEYS, *NAMING_KEYS)
-        return tuple(key for key in self.differing(self.packaged) if key not in left_out) if self.packaged else ()
+        return tuple(key for key in self.differing_keys(self.packaged) if key not in left_out) if self.packaged else ()
 
-    def differing(self, other: Task | None) -> list[str]:
-        """Return the keys whose values differ from another task's; without one, all keys that the file sets."""
-        own, others = self.file.values, other.file.values if other else {}
-        return [key for key in task_keys() if comparable(own.get(key)) != comparable(others.get(key))]
+    def differing_keys(self, other: Task | None) -> list[str]:
+        """Return the keys whose values differ from another task's, or without one, all keys that the file sets."""
+        values, other_values = self.file.values, other.file.values if other else {}
+        return [key for key in task_keys() if comparable(values.get(key)) != comparable(other_values.get(key))]
 
     @property
     def benchmark(self) -> str:
@@ -263,8 +245,8 @@ class Task:
     @cached_property
     def questions(self) -> tuple[str, ...]:
         """The user texts by which a reply is recognized that continues with another question."""
-        own = tuple(wording.prompt["user"] for wording in self.prompts.wordings)
-        return own + (self.packaged.questions if self.packaged else ())
+        questions = tuple(wording.prompt["user"] for wording in self.prompts.wordings)
+        return questions + (self.packaged.questions if self.packaged else ())
 
     # --- scores ------------------------------------------------------------------------------------
 
@@ -279,24 +261,22 @@ class Task:
         return self.scoring.judge
 
     @cached_property
-    def shown_to_judge(self) -> tuple[str, ...]:
-        """The fields that the prompt of a judge in the file shows; empty if the file has no such prompt.
+    def judge_fields(self) -> tuple[str, ...]:
+        """The fields that the file's prompt for a judge shows; empty without such a prompt.
 
         Raises:
             UsageError: A placeholder of the prompt is no field.
         """
-        from halu_tasks.core.prompting import placeholders
-        from halu_tasks.scorers.judge import CLAIM, PASSAGES, REPLY, TARGET
-        from halu_tasks.tasks.keys import check_placeholders
-
         judge, fields = self.judge_spec, self.prompts.fields
         if judge is None or not isinstance(self.values["judge"], dict):
             return ()
-        used, own = placeholders(judge.prompt), {TARGET, *((CLAIM, PASSAGES) if judge.claims else (REPLY,))}
+        used, reserved = placeholders(judge.prompt), {TARGET, *((CLAIM, PASSAGES) if judge.claims else (REPLY,))}
         try:
-            if taken := used & {*fields} & {*own, "about"}:
-                raise ValueError(f"a field that a judge is shown cannot be named {min(taken)!r}; rename it in 'fields'")
-            check_placeholders(judge.prompt, (*fields, *sorted(own)))
+            if clashing := used & {*fields} & {*reserved, "about"}:
+                raise ValueError(
+                    f"a field that a judge is shown cannot be named {min(clashing)!r}; rename it in 'fields'"
+                )
+            check_placeholders(judge.prompt, (*fields, *sorted(reserved)))
         except ValueError as error:
             raise self.file.fault("judge", f"prompt: {error}") from None
         return tuple(name for name in fields if name in used)
@@ -305,7 +285,7 @@ class Task:
         """Restore the gold of an item from JSON values, as logs have it.
 
         Raises:
-            ValueError: It is not that of an item of this task.
+            ValueError: It is not the gold of an item of this task.
         """
         return (self.scorers["strict"].gold or self.scoring.answer.gold).from_json(record)
 
@@ -319,21 +299,18 @@ class Task:
         return self.scorers[mode].metrics[0]
 
     def metrics_of(self, mode: str, scores: Sequence[ScoredReply]) -> tuple[Metric, ...]:
-        """Return all metrics of the scores of a run in a mode, with those of several wordings if it has any.
+        """Return all metrics of a run's scores, including metrics of several wordings if the run has any.
 
         Args:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        from halu_tasks.scorers import option_metrics
-        from halu_tasks.scorers.statistics.confidence import has_confidence
-
-        metrics = option_metrics.with_penalty(self.scorers[mode].metrics, option_metrics.penalty_of(scores))
-        metrics = option_metrics.with_wordings(metrics, option_metrics.wordings_of(scores))
+        metrics = with_penalty(self.scorers[mode].metrics, penalty_of(scores))
+        metrics = with_wordings(metrics, wordings_of(scores))
         if any(map(has_confidence, scores)):
-            metrics = option_metrics.with_confidence(metrics, self.scorers[mode].facts)
+            metrics = with_confidence(metrics, self.scorers[mode].facts)
         is_read = self.scoring.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
-        return option_metrics.with_reader(metrics) if is_read else metrics
+        return with_reader(metrics) if is_read else metrics
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> ScoredReply:
         """Score a reply.

@@ -13,7 +13,7 @@ from typing import Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import Located, find_beside
+from halu_tasks.data.locate import LocatedData, find_beside
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.scorers.gold import SpanGold, StringsGold
 from halu_tasks.scorers.kinds import Label
@@ -33,18 +33,18 @@ def summary(task: Task) -> Summary:
     source = task.data.source
     options = Options(data=None if isinstance(source, OwnSource) else "sample")
     has_rows = options.data is None or task.data.in_sample(options)
-    item = build(task, options).asked[0] if has_rows else None
+    item = build(task, options).shuffled_items[0] if has_rows else None
     return {
         "task": task.name,
         "version": task.version,
         "path": str(task.file.path),
-        "changed": list(task.changed),
+        "changed": list(task.changed_keys),
         **json.loads(json.dumps(task.values, default=str)),
         "source": {name: getattr(source, name) for name in _OF_SOURCE},
         "metrics": _metrics(task),
         "options": {
             name: {"about": spec.about, "default": spec.default, "choices": list(spec.choices)}
-            for name, spec in Options.of_some_tasks().items()
+            for name, spec in Options.task_specific().items()
             if name in task.prompts.task_options
         },
         "first_item": item and {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt},
@@ -87,19 +87,19 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
     """
     training: dict[str, Summary] = {}
     for task in tasks:
-        own, data = options.for_tasks(task.prompts.task_options), task.data
-        evaluation = build(task, own)
-        # the published number is that of the default options
-        published = None if own.changed().keys() & set(task.prompts.task_options) else data.size
+        task_options, data = options.restricted_to(task.prompts.task_options), task.data
+        evaluation = build(task, task_options)
+        # the published number is for the default options
+        published = None if task_options.changed().keys() & set(task.prompts.task_options) else data.size
         yield {**_counts(task, evaluation.located, evaluation.stream()), "published": published}
         # tasks of a benchmark share the training part; nothing is downloaded
-        part = find_beside(data.source, data.training, own, fetch=False) if data.training else None
+        part = find_beside(data.source, data.training, task_options, fetch=False) if data.training else None
         if part and str(part) not in training:
-            training[str(part)] = _counts(task, part, task.items(part, own))
+            training[str(part)] = _counts(task, part, task.items(part, task_options))
     yield from ({**counts, "training": True} for counts in training.values())
 
 
-def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
+def _counts(task: Task, located: LocatedData, items: Iterable[Item]) -> Summary:
     """Count items: by label, by value of each tag, and their gold spans or strings."""
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = defaultdict(Counter)
@@ -124,6 +124,6 @@ def _counts(task: Task, located: Located, items: Iterable[Item]) -> Summary:
         "items": number,
         "clusters": len(clusters),
         "labels": dict(labels.most_common()),
-        "tags": {tag: dict(counted.most_common()) for tag, counted in tags.items()},
+        "tags": {tag: dict(counts.most_common()) for tag, counts in tags.items()},
         "spans": parts,
     }

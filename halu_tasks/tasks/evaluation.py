@@ -6,16 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.items import PART, WORDING, Example, Item
 from halu_tasks.core.options import JUDGE_SETTINGS, PENALTY, Options
 from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, system_in_user
-from halu_tasks.data.locate import Located
+from halu_tasks.data.locate import LocatedData
 from halu_tasks.data.sources import OwnSource
+from halu_tasks.knowledge import hash_of_files, named_files
+from halu_tasks.scorers.attempts import with_penalty
+from halu_tasks.scorers.judge import JudgeSpec
+from halu_tasks.scorers.judge_correction import ReferenceLabels
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.reader_metrics import with_reader
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.statistics.calibration import TEST, TRAIN
+from halu_tasks.scorers.statistics.confidence import with_confidence
+from halu_tasks.scorers.wordings import with_wordings
 from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.label_tables import read_reference_labels
 from halu_tasks.tasks.prompting import (
     decoding_in_form,
     packaged_prompt,
@@ -24,16 +34,10 @@ from halu_tasks.tasks.prompting import (
     reply_in_form,
     worked_examples,
 )
+from halu_tasks.tasks.prompts import Decoding
 from halu_tasks.tasks.provenance import Provenance, TaskRef
-from halu_tasks.tasks.task_registry import task_named
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.judge import JudgeSpec
-    from halu_tasks.scorers.judge_correction import ReferenceLabels
-    from halu_tasks.scorers.metrics import Metric
-    from halu_tasks.scorers.registry import TaskScorer
-    from halu_tasks.tasks.prompts import Decoding
-    from halu_tasks.tasks.recorded_verdicts import RecordedVerdicts
+from halu_tasks.tasks.recorded_verdicts import RecordedVerdicts, read_verdicts
+from halu_tasks.tasks.task_registry import get_task
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,10 @@ class Evaluation:
     options: Options
     prompts: Mapping[str, Prompt]
     examples: list[Example]
-    located: Located
+    located: LocatedData
 
     def stream(self) -> Iterator[Item]:
-        """Make the items one after the other, without holding them or their rows in memory.
+        """Yield the items one after the other, without holding them or their rows in memory.
 
         Raises:
             DataError: A row is malformed, an id occurs twice, or there is no row for this task.
@@ -73,7 +77,7 @@ class Evaluation:
         return render(item, prompt, cot=self.options.cot)
 
     def unrendered(self) -> Iterator[Item]:
-        """Make the items one after the other, without their prompts and without checking that their ids are unique.
+        """Yield the items without their prompts, and without checking that their ids are unique.
 
         With several prompts, there is one for each wording, whose id begins with the wording's name and a slash.
 
@@ -82,7 +86,7 @@ class Evaluation:
         """
         items = self.task.items(self.located, self.options)
         item = None
-        for item in sampled(items, self.options) if "split" in self.task.prompts.task_options else items:
+        for item in select_split(items, self.options) if "split" in self.task.prompts.task_options else items:
             if self.task.data.cases:
                 try:
                     self.task.scoring.answer.check(item)
@@ -101,8 +105,8 @@ class Evaluation:
 
     def repeated_id(self, id: str) -> DataError:
         """Make the error for two items with the same id."""
-        own = isinstance(self.task.data.source, OwnSource)
-        advice = "ids must be unique" + (", such as with rows: {id: '{{file}}/{{id}}'}" if own else "")
+        is_own = isinstance(self.task.data.source, OwnSource)
+        advice = "ids must be unique" + (", such as with rows: {id: '{{file}}/{{id}}'}" if is_own else "")
         return DataError(f"{self.located}: two rows make the item {id!r}; {advice}")
 
     @cached_property
@@ -111,20 +115,20 @@ class Evaluation:
         return list(self.stream())
 
     @property
-    def asked(self) -> list[Item]:
-        """All items, in the order in which they are asked: the first N, as by `--limit N`, are a random sample."""
-        return drawn(self.items)
+    def shuffled_items(self) -> list[Item]:
+        """All items in the order in which they are asked, so that the first N of them are a random sample."""
+        return shuffled(self.items)
 
     @property
     def system_in_user(self) -> bool:
-        """Whether there is a system text that goes before the first user turn, in that turn."""
+        """Whether a system text is part of the first user turn."""
         key = "cot" if self.options.cot else "system"
         return self.options.system_in_user and any(prompt.get(key) for prompt in self.prompts.values())
 
     def messages(self, item: Item) -> list[dict[str, str]]:
         """Return the chat messages of an item, with the worked examples."""
-        said = messages(item, self.examples)
-        return system_in_user(said) if self.options.system_in_user else said
+        turns = messages(item, self.examples)
+        return system_in_user(turns) if self.options.system_in_user else turns
 
     @property
     def decoding(self) -> Decoding:
@@ -147,7 +151,7 @@ class Evaluation:
 
     @property
     def prompt_hash(self) -> str:
-        """A short hash of the prompt; those of several prompts, joined by underscores."""
+        """A short hash of the prompt, or the hashes of several prompts joined by underscores."""
         return "_".join(map(prompt_hash, self.prompts.values()))
 
     @property
@@ -167,16 +171,14 @@ class Evaluation:
 
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
-        """All metrics of the task in the mode of these options, with those of several wordings."""
-        from halu_tasks.scorers.option_metrics import with_confidence, with_penalty, with_reader, with_wordings
-
+        """All metrics of the task under these options, including metrics of several wordings."""
         metrics = with_wordings(with_penalty(self.scorer.metrics, self.options.penalty), self.wordings)
         metrics = with_confidence(metrics, self.scorer.facts)
         return with_reader(metrics) if self.reader else metrics
 
     @property
     def reader(self) -> JudgeSpec | None:
-        """What the model is asked that reads replies; None without the option, or if there is no label to read."""
+        """The questions to a model that reads replies; None without the option, or if there is no label to read."""
         if not self.options.reader or self.asks_for_probability:
             return None
         return self.task.scoring.reading_spec(self.options.scoring, self.task.about)
@@ -194,7 +196,7 @@ class Evaluation:
         )
 
     def _is_given(self, option: str) -> bool:
-        """Return whether what an option asks for is known; a confidence also follows from a probability."""
+        """Whether replies have what an option asks for; a confidence also follows from a probability."""
         return bool(getattr(self.options, option)) or (option == "confidence" and self.asks_for_probability)
 
     @property
@@ -224,41 +226,35 @@ class Evaluation:
             as_published = len(self.prompts) == 1 and not options.cot
             as_published = as_published and published_source(self.task.base_task, self.prompt) is not None
             tags.append("prompts_paper" if as_published else f"prompts_{self.prompt_hash}")
-        tags += [f"own_{key}" for key in self.task.changed]
+        tags += [f"own_{key}" for key in self.task.changed_keys]
         return tuple(tags)
 
     @cached_property
     def labels(self) -> ReferenceLabels | None:
-        """Better labels of the replies to a judged task, if there are any.
+        """Better labels of the replies to a judged task, or None.
 
         Raises:
             DataError: The file cannot be read, or does not fit the task.
         """
         if not self.task.judge_spec or not self.options.reference:
             return None
-        from halu_tasks.tasks.label_tables import (
-            read_reference_labels,  # imports what reads replies, which listings avoid
-        )
-
         return read_reference_labels(self.options.reference, self.task, {item.id for item in self.stream()})
 
     @cached_property
     def recorded(self) -> RecordedVerdicts | None:
-        """Recorded verdicts on the replies to a judged task, if there are any.
+        """Recorded verdicts on the replies to a judged task, or None.
 
         Raises:
             DataError: The file cannot be read, or does not fit the task.
         """
         if not self.task.judge_spec or not self.options.verdicts:
             return None
-        from halu_tasks.tasks.recorded_verdicts import read_verdicts  # imports what reads replies, which listings avoid
-
         ids = {item.id for item in self.unrendered()}
         return read_verdicts(self.options.verdicts, self.task, ids, self.options.verdict_columns)
 
     @cached_property
     def judge_knowledge(self) -> str | None:
-        """A short hash of the passages in which the judge looks claims up, if there are any.
+        """A short hash of the passages in which the judge looks claims up, or None.
 
         Raises:
             DataError: They cannot be read.
@@ -267,8 +263,6 @@ class Evaluation:
         looks_up = judged and judged.claims and judged.claims.looks_up and not self.options.verdicts
         if not looks_up or not self.options.judge_knowledge:
             return None
-        from halu_tasks.knowledge import hash_of_files, named_files  # imports numpy, which listings avoid
-
         return hash_of_files(named_files(Path(self.options.judge_knowledge).expanduser()))[:8]
 
     @property
@@ -284,13 +278,14 @@ class Evaluation:
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
         changed, judged = self.options.changed(), self.task.judge_spec
-        given = [name for name in changed if name in ("data_split", "data_config", "columns")]
-        asked = [name for name in changed if name in ("structured", "confidence", "risk", "reader", PENALTY)]
-        asked += ["system_in_user"] if self.system_in_user else []
+        data_options = [name for name in changed if name in ("data_split", "data_config", "columns")]
+        form_options = [name for name in changed if name in ("structured", "confidence", "risk", "reader", PENALTY)]
+        form_options += ["system_in_user"] if self.system_in_user else []
         judges = ["judge", *(["assume"] if self.options.assume else [])] if judged else []
-        judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in asked)]
+        judges += [name for name in JUDGE_SETTINGS if name in changed and (judged or "reader" in form_options)]
         options = {
-            name: getattr(self.options, name) for name in (*given, *self.task.prompts.task_options, *asked, *judges)
+            name: getattr(self.options, name)
+            for name in (*data_options, *self.task.prompts.task_options, *form_options, *judges)
         }
         options |= {"judge": self.recorded.judge} if self.recorded else {}
         options |= {"judge_knowledge": self.judge_knowledge} if self.judge_knowledge else {}
@@ -320,7 +315,7 @@ def build(name: str | Task, options: Options) -> Evaluation:
         UsageError: The task does not exist, or does not support an option.
         DataError: The data are missing or damaged.
     """
-    task = (name if isinstance(name, Task) else task_named(name)).check()
+    task = (name if isinstance(name, Task) else get_task(name)).check()
     if options.pool == task.data.gold.pool:  # the version only shows what differs from the task file
         options = replace(options, pool=None)
     if "soft" in (options.pool, task.data.gold.pool) and not getattr(task.scoring.answer, "degrees", False):
@@ -353,8 +348,8 @@ One is there to tune the threshold on, the other to test.
 """
 
 
-def drawn(items: Sequence[Item]) -> list[Item]:
-    """Order items by hashes of their ids, so that the first N are a random sample, which only depends on the ids.
+def shuffled(items: Sequence[Item]) -> list[Item]:
+    """Order items by hashes of their ids, so that the first N are a random sample that depends only on the ids.
 
     Published data are sorted, so that their first rows have one source or one label. Items that come in pairs (whose
     ids have one of two endings after a slash) stay together, and so do the wordings of one item.
@@ -365,8 +360,8 @@ def drawn(items: Sequence[Item]) -> list[Item]:
     return [item for _, item in sorted(zip(keys, items, strict=True), key=lambda pair: pair[0])]
 
 
-def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
-    """Select the items of the option `split`, in their order.
+def select_split(items: Iterable[Item], options: Options) -> Iterator[Item]:
+    """Select the items of the option `split`, in order.
 
     Samples depend only on the clusters of items and on the seed: clusters are not split, the samples are disjoint, and
     their sizes are exact shares of all clusters. `train5` and `test20` are one sample each; `train5_test20` is both and
@@ -375,15 +370,15 @@ def sampled(items: Iterable[Item], options: Options) -> Iterator[Item]:
     if options.split == "all":
         yield from items
         return
-    from halu_tasks.scorers.statistics.calibration import TEST, TRAIN  # imports numpy, which listings avoid
-
-    held = list(items)
-    drawn = sorted({item.cluster for item in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))
+    all_items = list(items)
+    drawn = sorted(
+        {item.cluster for item in all_items}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster)
+    )
     trained = round(TRAIN_SHARE * len(drawn))
     tested = len(drawn) if options.split == "train5_rest" else trained + round(TEST_SHARE * len(drawn))
     parts = dict.fromkeys(drawn[trained:tested], TEST) if options.split != "train5" else {}
     parts |= dict.fromkeys(drawn[:trained], TRAIN) if options.split != "test20" else {}
     tagged = options.split.startswith("train5_")
-    for item in held:
+    for item in all_items:
         if part := parts.get(item.cluster):
             yield replace(item, tags={**item.tags, PART: part}) if tagged else item

@@ -1,4 +1,4 @@
-"""People beside a model: each annotator scored as a model against the others, and replies against the same gold."""
+"""Compares models with annotators: each annotator is scored against the others, and replies against the same gold."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.annotators import annotators_alpha, by_annotator, in_mode, pooled
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
-from halu_tasks.scorers.columns import Columns, Numbers
-from halu_tasks.scorers.metrics import Estimate, as_json, by_cluster
+from halu_tasks.scorers.columns import Columns, Numbers, by_cluster
+from halu_tasks.scorers.metrics import Estimate, as_json
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.side_by_side import Pairs, SideBySide
 from halu_tasks.tasks.definition import Task
 
-# the number of items whose annotators' scores are kept for further replies
-_KEPT = 1_000
+# items whose annotators' scores are cached for further replies
+_CACHED_ITEMS = 1_000
 
 
 class ScoredPair(NamedTuple):
@@ -29,11 +29,26 @@ class ScoredPair(NamedTuple):
     person: ScoredReply
 
 
-class OtherAnnotators:
-    """Scores replies as annotators are scored: against what all annotators of an item but one say, for each of them.
+class _Annotator(NamedTuple):
+    """An annotator's score against gold pooled from the others.
 
-    A person cannot be scored against gold that has their own labels, so neither are replies that stand beside people
-    (the jackknife of Lin 2004, "ROUGE", section 2.1; Calderon et al. 2025, arXiv 2501.10970).
+    Attributes:
+        gold_key: What tells different gold of an item apart; several annotators may leave the same gold.
+        item: The item with this gold.
+        score: The score of the annotator's labels.
+    """
+
+    gold_key: str
+    item: Item
+    score: ScoredReply
+
+
+class OtherAnnotators:
+    """Scores replies as annotators are scored: for each annotator of an item, against gold pooled from the others.
+
+    An annotator cannot be scored against gold that includes their own labels, and a reply that is compared with
+    annotators is scored against the same gold (the jackknife of Lin 2004, "ROUGE", section 2.1; Calderon et al. 2025,
+    arXiv 2501.10970).
 
     Args:
         task: The task.
@@ -42,65 +57,59 @@ class OtherAnnotators:
 
     def __init__(self, task: Task, mode: str) -> None:
         self._task, self._mode = task, mode
-        self._people: dict[str, list[tuple[Item, ScoredReply]]] = {}
+        self._cache: dict[str, list[_Annotator]] = {}
 
     def pairs(self, item: Item, reply: Reply) -> list[ScoredPair]:
-        """Score a reply beside each annotator of an item; empty if it has fewer than two."""
-        scores: dict[int, ScoredReply] = {}
-        pairs = []
-        for gold, person in self._of_item(item):
-            if id(gold) not in scores:
-                scores[id(gold)] = self._task.score(self._mode, gold, reply)
-            pairs.append(ScoredPair(scores[id(gold)], person))
-        return pairs
+        """Score a reply for comparison with each annotator of an item; empty if it has fewer than two."""
+        annotators = self._annotators(item)
+        golds = {annotator.gold_key: annotator.item for annotator in annotators}
+        scores = {key: self._task.score(self._mode, gold, reply) for key, gold in golds.items()}
+        return [ScoredPair(scores[annotator.gold_key], annotator.score) for annotator in annotators]
 
     def beside(self, replies: Iterable[tuple[Item, Reply]]) -> BesidePeople | None:
-        """Put replies beside annotators; None if no item has two of them. An item may have several replies."""
+        """Compare replies with annotators; None if no item has two of them. An item may have several replies."""
         items: dict[str, int] = {}
-        shown, pairs = list[Item](), list[ScoredPair]()
+        different, pairs = list[Item](), list[ScoredPair]()
         for item, reply in replies:
             if item.id not in items:
-                shown.append(item)
+                different.append(item)
             items.setdefault(item.id, len(items))
             pairs += self.pairs(item, reply)
         if not pairs:
             return None
-        ones, people = (by_cluster(scores) for scores in zip(*pairs, strict=True))
+        columns, people = (by_cluster(scores) for scores in zip(*pairs, strict=True))
         sums = PeopleSums(self._task, self._mode)
-        sums.add(ones, people, np.array([items[pair.person.id] for pair in pairs]))
-        return sums.figures(shown)
+        sums.add(columns, people, np.array([items[pair.person.id] for pair in pairs]))
+        return sums.figures(different)
 
-    def _of_item(self, item: Item) -> list[tuple[Item, ScoredReply]]:
-        """Return, for each annotator, the item with what the others say as gold, and the annotator's score."""
-        if item.id not in self._people:
-            if len(self._people) >= _KEPT:
-                self._people.clear()
-            self._people[item.id] = self._scored(item)
-        return self._people[item.id]
+    def _annotators(self, item: Item) -> list[_Annotator]:
+        if item.id not in self._cache:
+            if len(self._cache) >= _CACHED_ITEMS:
+                self._cache.clear()
+            self._cache[item.id] = self._score_annotators(item)
+        return self._cache[item.id]
 
-    def _scored(self, item: Item) -> list[tuple[Item, ScoredReply]]:
-        people, answer, oracle = by_annotator(item), self._task.scoring.answer, self._task.prompts.oracle
-        if len(people) < 2:
+    def _score_annotators(self, item: Item) -> list[_Annotator]:
+        labels, answer, oracle = by_annotator(item), self._task.scoring.answer, self._task.prompts.oracle
+        if len(labels) < 2:
             return []
-        different: dict[str, Item] = {}
-        scored = []
-        for who, own in people.items():
-            gold = pooled(item, [one for other, said in people.items() if other != who for one in said], answer)
-            # many annotators leave the same gold, against which a reply is scored once
-            gold = different.setdefault(repr((gold.target, gold.tags, replace(gold.gold, annotators=()))), gold)
-            reply = Reply(oracle(in_mode(pooled(item, own, answer), self._mode)))
-            scored.append((gold, self._task.score(self._mode, gold, reply)))
-        return scored
+        annotators = []
+        for name, own_labels in labels.items():
+            gold = pooled(item, [label for other in labels if other != name for label in labels[other]], answer)
+            reply = Reply(oracle(in_mode(pooled(item, own_labels, answer), self._mode)))
+            key = repr((gold.target, gold.tags, replace(gold.gold, annotators=())))
+            annotators.append(_Annotator(key, gold, self._task.score(self._mode, gold, reply)))
+        return annotators
 
 
 class People(NamedTuple):
     """The figures of annotators, each scored against the others, and how far they agree.
 
     Attributes:
-        estimates: The metrics of what each annotator says of an item, with that of the others, pooled, as the gold.
+        estimates: The metrics of the labels of each annotator, with the pooled labels of the others as gold.
         alpha: Krippendorff's alpha, of labels or of whether each character is marked; None if it is undefined.
         pool: How the others are pooled.
-        items: The number of items with two or more annotators, of which alone this is.
+        items: The number of items, which are those with two or more annotators.
         annotators: The number of annotators.
         undefined: The metrics that are undefined, since the pooled gold of all items is of one class.
     """
@@ -123,7 +132,7 @@ class People(NamedTuple):
 
 
 class BesidePeople(NamedTuple):
-    """Replies beside the annotators of their items, all against what the other annotators say.
+    """Replies compared with the annotators of their items, all scored against gold of the other annotators.
 
     Attributes:
         people: The annotators.
@@ -154,7 +163,7 @@ class BesidePeople(NamedTuple):
 
 
 class PeopleSums:
-    """Sums up replies beside annotators, part by part.
+    """Sums up the scores of replies and annotators, part by part.
 
     Args:
         task: The task.
@@ -164,8 +173,8 @@ class PeopleSums:
     def __init__(self, task: Task, mode: str) -> None:
         self._task, self._mode, scorer = task, mode, task.scorers[mode]
         # people give no probabilities and decline nothing
-        left_out = (*NO_ANSWER, INFERRED)
-        self._metrics = [one for one in scorer.metrics if one.name not in left_out and FACT not in one.columns]
+        excluded = (*NO_ANSWER, INFERRED)
+        self._metrics = [each for each in scorer.metrics if each.name not in excluded and FACT not in each.columns]
         self._pairs = Pairs(self._metrics)
         self._floors = {reply: Pairs(metrics) for reply, metrics in scorer.fixed_replies.items()}
 
@@ -175,23 +184,23 @@ class PeopleSums:
             pairs.add(replies, people, item)
 
     def figures(self, items: Iterable[Item]) -> BesidePeople | None:
-        """Return the figures, with what is known of the annotators of all items; None if no item has two."""
-        known = [(item, people) for item in items if len(people := by_annotator(item)) > 1]
-        if not known:
+        """Return the figures, with the agreement of the annotators of all items; None if no item has two."""
+        labels = [(item, by_item) for item in items if len(by_item := by_annotator(item)) > 1]
+        if not labels:
             return None
-        shared, figures = [item for item, _ in known], self._pairs.figures()
+        shared, figures = [item for item, _ in labels], self._pairs.figures()
         estimates = {name: figure.other for name, figure in figures.items() if figure.other}
         compared = (m for m in self._metrics if len(m.of_classes(Columns.of([])).T) > 1 and not m.requires_option)
-        of_all = People(
+        people = People(
             estimates,
             annotators_alpha(shared, self._task.scoring.answer, self._mode),
             shared[0].gold.pool,
             len(shared),
-            len({who for _, people in known for who in people}),
+            len({name for _, by_item in labels for name in by_item}),
             tuple(metric.name for metric in compared if metric.name not in estimates),
         )
         floors = {
             reply: {name: figure.value.value for name, figure in pairs.figures().items() if figure.value}
             for reply, pairs in self._floors.items()
         }
-        return BesidePeople(of_all, figures, floors)
+        return BesidePeople(people, figures, floors)

@@ -1,7 +1,4 @@
-"""The types of the values in task files, and of what all task and group files have: names, versions, means.
-
-This needs pydantic, so it is imported when a file's values are checked, and not for listings.
-"""
+"""The types of the values in task files, and of what all task and group files have: names, versions, means."""
 
 from __future__ import annotations
 
@@ -47,10 +44,10 @@ class Keys(BaseModel):
     def _check_names(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        known = cls.names()
+        names = cls.names()
         for name in values:
-            if name not in known and cls.model_config.get("extra") != "allow":
-                raise ValueError(unknown("key", name, known))
+            if name not in names and cls.model_config.get("extra") != "allow":
+                raise ValueError(unknown("key", name, names))
         return {name: value for name, value in values.items() if value is not None}
 
 
@@ -82,12 +79,12 @@ def reason_of(error: ValidationError) -> ValueError:
 # --- types of values ------------------------------------------------------------------------------
 
 
-def one_of(what: str, known: Collection[str]) -> AfterValidator:
+def one_of(what: str, names: Collection[str]) -> AfterValidator:
     """Return a check that a string is one of some names."""
 
     def check(name: str) -> str:
-        if name not in known:
-            raise ValueError(unknown(what, name, known))
+        if name not in names:
+            raise ValueError(unknown(what, name, names))
         return name
 
     return AfterValidator(check)
@@ -117,25 +114,25 @@ def takes(*arguments: Any) -> AfterValidator:
     return AfterValidator(check)
 
 
-def check_placeholders(text: str, known: Collection[str], expected: str = "a field") -> str:
+def check_placeholders(text: str, names: Collection[str], expected: str = "a field") -> str:
     """Return a template, unless one of its placeholders has no value.
 
     Args:
         text: The template.
-        known: The names that placeholders may have.
+        names: The names that placeholders may have.
         expected: What these are, with the article.
 
     Raises:
         ValueError: There is such a placeholder.
     """
-    if unknown := sorted(placeholders(JinjaText(text)) - set(known)):
-        close, plural = did_you_mean(unknown[0], known), f"{expected.partition(' ')[2]}s"
-        raise ValueError(f"{{{{{unknown[0]}}}}} is not {expected}{close}; {plural}: {', '.join(known) or 'none'}")
+    if unknown := sorted(placeholders(JinjaText(text)) - set(names)):
+        close, plural = did_you_mean(unknown[0], names), f"{expected.partition(' ')[2]}s"
+        raise ValueError(f"{{{{{unknown[0]}}}}} is not {expected}{close}; {plural}: {', '.join(names) or 'none'}")
     return text
 
 
-Strings = tuple[StrictStr, ...]
-Count = Annotated[StrictInt, Field(ge=0)]
+StringTuple = tuple[StrictStr, ...]
+NonNegative = Annotated[StrictInt, Field(ge=0)]
 Template = Annotated[StrictStr, AfterValidator(JinjaText)]
 Function = Annotated[Callable[..., Any], BeforeValidator(load_object)]
 OptionName = Annotated[StrictStr, one_of("option", OPTIONS)]
@@ -170,7 +167,7 @@ class GroupKeys(Keys):
 
     model_config = ConfigDict(extra="allow")
     group: StrictStr
-    task: Annotated[Strings, Field(min_length=1)]
+    task: Annotated[StringTuple, Field(min_length=1)]
     means: Annotated[tuple[MeanKeys, ...], Field(min_length=1)] = Field(alias="aggregate_metric_list")
     metadata: Metadata
 

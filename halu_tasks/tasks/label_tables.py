@@ -90,8 +90,9 @@ def read_reference_labels(path: str, task: Task, ids: Collection[str] | None = N
         try:
             for label in _labels(row, task.name, task.judge_spec):
                 key = label.id, squeezed(label.claim), None if label.reply is None else squeezed(label.reply)
-                given = together.setdefault(key, {})
-                if (before := given.setdefault(label.by, label)).value != label.value or before.labels != label.labels:
+                by_annotator = together.setdefault(key, {})
+                before = by_annotator.setdefault(label.by, label)
+                if (before.value, before.labels) != (label.value, label.labels):
                     raise ValueError(f"a label of {label.id!r} contradicts an earlier one of the same reply")
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
@@ -104,19 +105,19 @@ def read_reference_labels(path: str, task: Task, ids: Collection[str] | None = N
             f"{unknown[0]!r}"
         )
     labels = [
-        next(iter(given.values()))._replace(
-            value=fmean(label.value for label in given.values()),
-            by=", ".join(filter(None, given)),
-            labels=_mean_of_labels([label.labels for label in given.values()]),
+        next(iter(by_annotator.values()))._replace(
+            value=fmean(label.value for label in by_annotator.values()),
+            by=", ".join(filter(None, by_annotator)),
+            labels=_mean_of_labels([label.labels for label in by_annotator.values()]),
         )
-        for given in together.values()
+        for by_annotator in together.values()
     ]
     content = sorted("\0".join(map(str, label if label.labels else label[:-1])) for label in labels)
     return ReferenceLabels.of(short_hash("\n".join(content))[:8], labels)
 
 
 def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
-    """Read the labels of a row: one, or none if it has no label or is of another task; of details, all verdicts.
+    """Read the labels of a row: none if it belongs to another task; in details, one for each verdict.
 
     Raises:
         ValueError: The id is missing, or a value is invalid.
@@ -157,7 +158,7 @@ def _labels_of_details(row: Row, id: str, by: str, judged: JudgeSpec) -> Iterato
 
 
 def _value(label: Any, judged: JudgeSpec) -> float:
-    """Return what a label says: from 0, no hallucination, to 1, a hallucination."""
+    """Convert a label to a number from 0 (no hallucination) to 1."""
     words = {**_WORDS, **{name.casefold(): float(name in judged.positive) for name in judged.read.labels}}
     value = words.get(str(label).strip().casefold(), _number(label))
     if value is None or not 0 <= value <= 1:
@@ -166,21 +167,21 @@ def _value(label: Any, judged: JudgeSpec) -> float:
 
 
 def _named(label: Any, judged: JudgeSpec) -> Mapping[str, float]:
-    """Return the label of the judge that a cell names, if what is known of it says more than that it is bad or not."""
+    """Return the judge's label in a cell, if the judge has more labels than good and bad."""
     if not judged.measurements:
         return {}
     names = {name.casefold(): name for name in judged.read.labels}
     if name := names.get(str(label).strip().casefold()):
         return {name: 1.0}
-    others = [name for name in judged.read.labels if name not in judged.positive]
-    if len(judged.positive) > 1 or len(others) > 1:
+    other_labels = [name for name in judged.read.labels if name not in judged.positive]
+    if len(judged.positive) > 1 or len(other_labels) > 1:
         return {}
     value = _value(label, judged)
-    return {judged.positive[0]: value, others[0]: 1 - value}
+    return {judged.positive[0]: value, other_labels[0]: 1 - value}
 
 
 def _mean_of_labels(labels: Sequence[Mapping[str, float]]) -> Mapping[str, float]:
-    """Return the share of each label; empty if an annotator named none."""
+    """Return the share of each label; empty if an annotator gave none of the judge's labels."""
     if not all(labels):
         return {}
     return {name: fmean(of_one.get(name, 0.0) for of_one in labels) for name in sorted({*chain(*labels)})}

@@ -68,20 +68,27 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
     """
     records, rows = _first_rows(file)
     columns = _columns(rows)
-    if reason := _unfit(rows, columns):
+    if reason := _why_unfit(rows, columns):
         raise DataError(f"{file}: {reason}")
     id = next((path for path in columns if _ID.search(path) and len(_different(columns[path])) == len(rows)), None)
     columns.pop(str(id), None)
     texts = [path for path, values in columns.items() if _is_text(values)]
-    known = {path: values for path, values in columns.items() if not _OF_MODEL.search(path)}
-    guess = None if judged else next(chain(_of_people(known), _of_records(known, texts), _labels(known, texts)), None)
-    said = [path for path, values in columns.items() if _OF_MODEL.search(path) or _is_share(values)]
-    kind, labels, gold, why = guess or _free(columns, texts)
-    if said and not guess and not judged and not gold["target"]:
+    human = {path: values for path, values in columns.items() if not _OF_MODEL.search(path)}
+    guess = (
+        None
+        if judged
+        else next(
+            chain(_guess_from_mappings(human), _guess_from_records(human, texts), _guess_from_labels(human, texts)),
+            None,
+        )
+    )
+    of_model = [path for path, values in columns.items() if _OF_MODEL.search(path) or _is_share(values)]
+    kind, labels, gold, why = guess or _guess_judged(columns, texts)
+    if of_model and not guess and not judged and not gold["target"]:
         raise DataError(
-            f"{file}: no field says what is right; {', '.join(map(repr, said[:4]))} holds the output of a model or a "
-            "metric, not gold. Add a field with labels or spans, or use --judged; rows with an id and probability can "
-            "be scored as replies to a task that has gold"
+            f"{file}: no field says what is right; {', '.join(map(repr, of_model[:4]))} holds the output of a model or "
+            "a metric, not gold. Add a field with labels or spans, or use --judged; rows with an id and probability "
+            "can be scored as replies to a task that has gold"
         )
     lacking, also = sum(value in (None, "") for value in columns.get(str(gold.get("target")), ())), ""
     also += f"; {lacking} of {len(rows)} rows have no {gold['target']!r}, and have to be left out" if lacking else ""
@@ -90,15 +97,17 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
         texts += [gold["text"]] if gold["text"] not in texts else []
         also += note
     is_free = kind == "judged_text"  # the model is to reply, and so must not be shown another reply
-    left_out = [path for path in columns if is_free and _REPLY.search(path) and path not in (gold["target"], *said)]
-    shown = [path for path in texts if path not in (gold.get("target"), *left_out) and not _OF_MODEL.search(path)]
-    named = {re.sub(r"\W+", "_", path): path for path in shown}
+    left_out = [path for path in columns if is_free and _REPLY.search(path) and path not in (gold["target"], *of_model)]
+    prompt_paths = [
+        path for path in texts if path not in (gold.get("target"), *left_out) and not _OF_MODEL.search(path)
+    ]
+    named = {re.sub(r"\W+", "_", path): path for path in prompt_paths}
     if not named:
         raise DataError(f"{file}: none of the first {len(rows)} rows has a field with a text to ask about")
-    own = gold.pop("text", None)
-    text = next((name for name, path in named.items() if path == own), None)
+    text_path = gold.pop("text", None)
+    text = next((name for name, path in named.items() if path == text_path), None)
     text = text if text != "text" and len(named) > 1 else None
-    shared = next((path for path in shown if len(_different(columns[path])) < len(rows)), None)
+    shared = next((path for path in prompt_paths if len(_different(columns[path])) < len(rows)), None)
     keys = {
         "file": shown_as,
         "rows": {"records": records, "id": id if id != "id" else None, "cluster": shared},
@@ -115,17 +124,17 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
 
 
 def _file(name: str, keys: Mapping[str, Any], kind: str, labels: Sequence[str], fields: Sequence[str]) -> str:
-    shown = [f"{field.replace('_', ' ').capitalize()}: {{{{{field}}}}}" for field in fields]
+    lines = [f"{field.replace('_', ' ').capitalize()}: {{{{{field}}}}}" for field in fields]
     question = _QUESTIONS["categories" if kind == "spans" and labels else kind].format(labels=", ".join(labels))
-    asked = "\n  ".join([question, *shown, "Answer:"])
+    prompt = "\n  ".join([question, *lines, "Answer:"])
     head = f"# Drafted by halu-tasks new; edit the prompt.\nclass: {CLASS}\ntask: {name}"
-    shown += ["Correct answer: {{target}}"] if keys["gold"].get("target") else []
-    judge = _JUDGE.format(fields="\n    ".join(shown)) if kind == "judged_text" else ""
-    return "\n".join([head, *filter(None, map(_line, keys, keys.values())), f"doc_to_text: |-\n  {asked}", judge])
+    lines += ["Correct answer: {{target}}"] if keys["gold"].get("target") else []
+    judge = _JUDGE.format(fields="\n    ".join(lines)) if kind == "judged_text" else ""
+    return "\n".join([head, *filter(None, map(_line, keys, keys.values())), f"doc_to_text: |-\n  {prompt}", judge])
 
 
 def _columns(rows: Iterable[Row]) -> dict[str, list[Any]]:
-    """Return the values of all rows by the dotted path of their field, None where a row has none."""
+    """Return the values of all rows by the dotted path of their field; None where a row has no value."""
     leaves = [dict(_leaves(row)) for row in rows]
     return {path: [row.get(path) for row in leaves] for path in dict.fromkeys(chain.from_iterable(leaves))}
 
@@ -137,46 +146,46 @@ def _different(values: Iterable[Any]) -> list[str]:
 
 
 def _is_few(values: Sequence[Any]) -> bool:
-    """Return whether values may be labels, which some rows may lack."""
-    given = [value for value in values if value not in (None, "")]
-    plain = [each for value in given for each in (value if isinstance(value, list) else [value])]
+    """Whether values may be labels. Some rows may lack a label."""
+    present = [value for value in values if value not in (None, "")]
+    plain = [each for value in present for each in (value if isinstance(value, list) else [value])]
     few = _different(plain) if all(isinstance(value, str | int) for value in plain) else []
-    most = min(_MOST_LABELS, len(given) // 2)
-    return 2 * len(given) > len(values) and 2 <= len(few) <= most and len(max(few, key=len)) <= _LONGEST_LABEL
+    most = min(_MOST_LABELS, len(present) // 2)
+    return 2 * len(present) > len(values) and 2 <= len(few) <= most and len(max(few, key=len)) <= _LONGEST_LABEL
 
 
 def _joined(value: Any) -> str | None:
-    """Return a text, or several; None if a value is neither."""
+    """Join texts; None if the value is neither a text nor a list of texts."""
     parts = value if isinstance(value, list) else [value]
     return "\n".join(parts) if all(isinstance(part, str) for part in parts) else None
 
 
 def _is_text(values: Sequence[Any]) -> bool:
-    """Return whether values are texts; lists of texts may be empty."""
+    """Whether values are texts. Lists of texts may be empty."""
     lists = any(isinstance(value, list) for value in values)
-    given = [_joined(value) for value in values if value is not None or not lists]
-    texts = [text for text in given if text is not None and "://" not in text[:9]]
-    plain = bool(texts) and len(texts) == len(given)
+    present = [_joined(value) for value in values if value is not None or not lists]
+    texts = [text for text in present if text is not None and "://" not in text[:9]]
+    plain = bool(texts) and len(texts) == len(present)
     is_long = plain and len(max(texts, key=len)) > _LONGEST_LABEL
     return is_long or (plain and not _is_few(values) and all(" " in text.strip() for text in texts))
 
 
 def _is_share(values: Sequence[Any]) -> bool:
-    """Return whether values are numbers from 0 to 1, and not only these two."""
+    """Whether values are numbers from 0 to 1, and not only 0 and 1."""
     numbers = list[float]()
     for value in values:
         with suppress(TypeError, ValueError):
             numbers.append(float(value))
-    given = sum(value is not None for value in values)
-    return len({*numbers}) > 1 and len(numbers) == given and max(numbers) <= 1 and any(0 < one < 1 for one in numbers)
+    present = sum(value is not None for value in values)
+    return len({*numbers}) > 1 and len(numbers) == present and max(numbers) <= 1 and any(0 < one < 1 for one in numbers)
 
 
-def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | None:
-    """Return what keeps rows from being those of a task; None if nothing does."""
+def _why_unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | None:
+    """Say why rows cannot be the rows of a task; None if they can."""
     for within in {path.rpartition(".")[0] for path in columns} if len(rows) == 1 else ():
-        beside = [value for path, (value,) in columns.items() if path.rpartition(".")[0] == within]
-        sizes = {len(value) if isinstance(value, list) else 0 for value in beside}
-        if len(beside) > 1 and len(sizes) == 1 and max(sizes) > 1:
+        siblings = [value for path, (value,) in columns.items() if path.rpartition(".")[0] == within]
+        sizes = {len(value) if isinstance(value, list) else 0 for value in siblings}
+        if len(siblings) > 1 and len(sizes) == 1 and max(sizes) > 1:
             return "holds columns, each a list of values; write one object for each row"
     for path, values in columns.items():
         messages = next((value for value in values if isinstance(value, list)), None)
@@ -200,15 +209,15 @@ def _unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str | N
 _Guess = tuple[str, list[str], dict[str, Any], str]
 
 
-class _Keys(NamedTuple):
+class _RecordFields(NamedTuple):
     """The fields of records by their dotted path, with all their values, and those that are within further lists."""
 
     values: dict[str, list[Any]]
     nested: set[str]
 
 
-def _keys_of(records: Iterable[Row]) -> _Keys:
-    keys = _Keys({}, set())
+def _record_fields(records: Iterable[Row]) -> _RecordFields:
+    keys = _RecordFields({}, set())
 
     def add(record: Row, within: str, *, nested: bool) -> None:
         for name, value in record.items():
@@ -227,29 +236,30 @@ def _keys_of(records: Iterable[Row]) -> _Keys:
     return keys
 
 
-def _of_people(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
+def _guess_from_mappings(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
     """Guess from a mapping of annotators to spans or labels."""
     for path in filter(None, dict.fromkeys(path.rpartition(".")[0] for path in columns)):
         people = [values for name, values in columns.items() if name.rpartition(".")[0] == path]
-        said = [value for values in people for value in values]
-        if len(people) > 1 and any(map(_has_offsets, said)):
+        all_values = [value for values in people for value in values]
+        if len(people) > 1 and any(map(_has_offsets, all_values)):
             yield "spans", [], {"annotators": path}, f"{path!r} has the offsets of {len(people)} annotators"
-        if len(people) > 1 and _is_few(said) and all(_different(own) == _different(said) for own in people):
-            yield "label", _different(said), {"annotators": path}, f"{path!r} has labels of {len(people)} annotators"
+        labels = _different(all_values)
+        if len(people) > 1 and _is_few(all_values) and all(_different(of_one) == labels for of_one in people):
+            yield "label", labels, {"annotators": path}, f"{path!r} has labels of {len(people)} annotators"
 
 
-def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
-    """Guess from lists of spans, or of records, which may say who made them."""
+def _guess_from_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
+    """Guess from lists of spans or records, which may name annotators."""
     for path, values in columns.items():
         lists = [*chain.from_iterable(value for value in values if isinstance(value, list))]
-        keys, nested = _keys_of(record for record in lists if isinstance(record, dict))
+        keys, nested = _record_fields(record for record in lists if isinstance(record, dict))
         starts = [key for key in keys if _end_of(key) in keys and all(type(start) is int for start in keys[key])]
         by = next((key for key in reversed(keys) if _WHO.search(key) and key not in nested), None)
         if by:
-            # of the spans of several texts, those of the last one
+            # if several texts have spans, the spans of the last one
             start = max(starts, key=lambda key: [text in key for text in texts[::-1]], default="")
-            beside = [key for key in keys if not start or key.rpartition(".")[0] == start.rpartition(".")[0]]
-            several = [key for key in beside if start or len(_different(keys[key])) > 1]
+            siblings = [key for key in keys if not start or key.rpartition(".")[0] == start.rpartition(".")[0]]
+            several = [key for key in siblings if start or len(_different(keys[key])) > 1]
             value = next((key for key in several if key.rpartition(".")[2] == "value"), "")
             label = next((key for key in several if _LABEL.search(key.rpartition(".")[2])), "" if start else value)
             if start or label:
@@ -262,18 +272,18 @@ def _of_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Itera
             label = next((key for key in CATEGORIES if key in keys), "")
             other = next((key for key in keys if _LABEL.search(key) and key not in CATEGORIES), "")
             unread = f", and no category that is read: rename {other!r} to 'label'" if other and not label else ""
-            given = keys.get(label, [each[2] for each in lists if isinstance(each, list) and len(each) > 2])
-            yield "spans", _different(given), {"spans": path}, f"{path!r} has offsets{unread}"
+            categories = keys.get(label, [each[2] for each in lists if isinstance(each, list) and len(each) > 2])
+            yield "spans", _different(categories), {"spans": path}, f"{path!r} has offsets{unread}"
 
 
 def _end_of(start: str) -> str:
-    """Return the field of the end of a span beside that of its start; empty if there is none."""
+    """Return the field with the end of a span, given the field with its start; empty if there is none."""
     within, dot, name = start.rpartition(".")
     return f"{within}{dot}{name.replace('start', 'end')}" if "start" in name else ""
 
 
-def _labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
-    """Guess from fields with a few short values, the last one if no name suggests a label."""
+def _guess_from_labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[_Guess]:
+    """Guess from fields with a few short values; the last one if no field is named like a label."""
     few = [path for path, values in columns.items() if path not in texts and _is_few(values)]
     few = [path for path in few if not any(name.search(path) for name in (_WHO, _ID, _SAID))]
     likely = [path for path in few if _LABEL.search(path)] or [path for path in few if "." not in path]
@@ -283,7 +293,7 @@ def _labels(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> Iterator[
         yield "label", labels, gold, f"{path!r} has {len(labels)} values: {', '.join(labels)}"
 
 
-def _free(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess:
+def _guess_judged(columns: Mapping[str, list[Any]], texts: Sequence[str]) -> _Guess:
     """Ask for a text, and show a judge the reference, if there is one."""
     plain = [path for path, values in columns.items() if all(isinstance(value, str) for value in values)]
     references = [*filter(_REFERENCE.search, plain), *filter(_ANSWER.search, texts)]
@@ -325,15 +335,15 @@ def _text_of_spans(
     start = str((gold.get("annotators") or {}).get("start")) if isinstance(gold.get("annotators"), dict) else ""
     called = [path for path in named if path in start] or [path for path in named if path == "text"]
     chosen = (called or named)[-1]
-    others = [path for path in named if path != chosen and not called]
-    return chosen, f"; that spans are in {chosen!r}, which {others[0]!r} may be as well" if others else ""
+    alternatives = [path for path in named if path != chosen and not called]
+    return chosen, f"; that spans are in {chosen!r}, which {alternatives[0]!r} may be as well" if alternatives else ""
 
 
 # --- rows -------------------------------------------------------------------------------------------------
 
 
 def _first_rows(file: Path) -> tuple[str | None, list[Row]]:
-    """Return where the list of rows is within a JSON file, if it is not the file itself, and the first of them."""
+    """Return the path of the list of rows in a JSON file, None if the file is the list, and the first rows."""
     try:
         content = read_json(file) if file.suffix == ".json" else None
     except DataError:
@@ -346,7 +356,7 @@ def _first_rows(file: Path) -> tuple[str | None, list[Row]]:
 
 
 def _leaves(row: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the dotted path and the value of each field that is no object, and not empty; lists in cells are lists."""
+    """Yield the dotted path and the value of each field that is neither an object nor empty."""
     for name, value in row.items():
         if isinstance(value, dict):
             yield from _leaves(value, f"{within}{name}.")
@@ -362,7 +372,7 @@ def _has_offsets(value: Any) -> bool:
 
 
 def _line(key: str, value: Any) -> str:
-    """Return a key of a task file, on one line without what is None; empty if nothing is left."""
+    """Format a key of a task file on one line without what is None; empty if nothing is left."""
     value = {name: each for name, each in value.items() if each is not None} if isinstance(value, dict) else value
     layout: dict[str, Any] = {"default_flow_style": True, "sort_keys": False, "allow_unicode": True, "width": 10_000}
     return f"{key}: {yaml.safe_dump(value, **layout).splitlines()[0]}" if value else ""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import read_yaml
@@ -29,12 +29,10 @@ from halu_tasks.core.prompting import (
     render,
     without_cue,
 )
-from halu_tasks.data.locate import Located, locate, named_data
+from halu_tasks.data.locate import LocatedData, locate, named_data
 from halu_tasks.tasks.definition import Task
+from halu_tasks.tasks.prompts import Decoding
 from halu_tasks.tasks.task_registry import prompt_names, registry
-
-if TYPE_CHECKING:
-    from halu_tasks.tasks.prompts import Decoding
 
 logger = logging.getLogger(__name__)
 
@@ -69,10 +67,10 @@ def packaged_prompt(task: Task, options: Options) -> Prompt:
 
 def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
     wording = task.prompts.wording(options)
-    given = given_prompts(file, {*prompt_names(), *(task.name + other.suffix for other in task.prompts.wordings)})
+    prompts = given_prompts(file, {*prompt_names(), *(task.name + other.suffix for other in task.prompts.wordings)})
     prompt = wording.prompt
     for name in dict.fromkeys((task.base_task, task.name)):
-        prompt = {**prompt, **given.get(name + wording.suffix, {})}
+        prompt = {**prompt, **prompts.get(name + wording.suffix, {})}
     return _in_form(prompt, task, options)
 
 
@@ -136,13 +134,13 @@ _THRESHOLD = (
 
 
 def decoding_in_form(decoding: Decoding, *, structured: bool, confidence: bool) -> Decoding:
-    """Return a decoding with room for the JSON around an answer, and for how sure the model is."""
+    """Raise a token limit to leave room for JSON around an answer and for a confidence."""
     more = _JSON_TOKENS * structured + _CONFIDENCE_TOKENS * confidence
     return decoding.model_copy(update={"max_tokens": decoding.max_tokens + more}) if more else decoding
 
 
 def reply_in_form(task: Task, options: Options, reply: str, confidence: float = 1.0) -> str:
-    """Return a reply in the form that is asked for: as it is, with a confidence, or with `structured` as JSON.
+    """Format a reply as options ask: unchanged, with a confidence, or as JSON.
 
     Where an explanation is asked for, the whole reply is it.
     """
@@ -154,7 +152,7 @@ def reply_in_form(task: Task, options: Options, reply: str, confidence: float = 
 
 
 def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
-    """Return a prompt with what the options ask for: to be sure of an answer, to say how sure, or to reply in JSON."""
+    """Add the instructions of options: how sure to be before answering, how to state a confidence, JSON."""
     user = prompt["user"]
     added = []
     if options.threshold is not None and "threshold" in task.prompts.task_options:
@@ -168,8 +166,8 @@ def _in_form(prompt: Prompt, task: Task, options: Options) -> Prompt:
     if options.structured:
         explains = _explains(task, options)
         keys = 'the keys "explanation", which gives your reasons, and "answer"' if explains else 'the key "answer"'
-        asked = _INSTRUCTION.format(keys=keys, answer=task.scoring.answer.json_meaning(options))
-        user = type(user)(" ".join([f"{user}\n\n{asked}", *([_CONFIDENCE_KEY] if options.confidence else [])]))
+        instruction = _INSTRUCTION.format(keys=keys, answer=task.scoring.answer.json_meaning(options))
+        user = type(user)(" ".join([f"{user}\n\n{instruction}", *([_CONFIDENCE_KEY] if options.confidence else [])]))
     return {**prompt, "user": user}
 
 
@@ -251,7 +249,7 @@ Chat = dict[str, list[dict[str, str]]]
 def training_chats(
     task: Task, options: Options, question: Callable[[Item], str] = lambda item: item.prompt
 ) -> Iterator[Chat]:
-    """Return each row of the training part as a chat that ends with a reply that scores full marks.
+    """Yield each row of the training part as a chat that ends with a full-score reply.
 
     Args:
         task: The task.
@@ -267,12 +265,14 @@ def training_chats(
         able = sorted(other.name for other in registry()[0].values() if other.data.training)
         raise UsageError(f"{task.name} has no training part; tasks with one: {', '.join(able)}")
     is_sample = named_data(options) == "sample"
-    located: Located | Path = data.fewshot_path(options) if is_sample else locate(data.source, data.training, options)
+    located: LocatedData | Path = (
+        data.fewshot_path(options) if is_sample else locate(data.source, data.training, options)
+    )
     # look for the prompt now, so that a missing one is an error before the first chat is read
     prompt = next(iter(prompts_of(task, options).values()))
 
     def chat(item: Item) -> Chat:
-        asked = messages(replace(item, prompt=question(item)))
-        return {"messages": [*asked, {"role": "assistant", "content": task.prompts.oracle(item)}]}
+        turns = messages(replace(item, prompt=question(item)))
+        return {"messages": [*turns, {"role": "assistant", "content": task.prompts.oracle(item)}]}
 
     return (chat(render(item, prompt)) for item in task.items(located, options))

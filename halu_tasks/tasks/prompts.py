@@ -23,9 +23,9 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, render_jinja
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.tasks.keys import (
-    Count,
     Keys,
-    Strings,
+    NonNegative,
+    StringTuple,
     Template,
     check_placeholders,
     check_signature,
@@ -35,14 +35,14 @@ from halu_tasks.tasks.yaml_files import FunctionName, load_object
 
 PARTS = {"description": "system", "doc_to_text": "user", "chain_of_thought": "cot"}
 """The keys of a prompt in task files, and the parts of a `Prompt` that they give."""
-Part = Literal["text", "query", "source", "evidence"]
+SubjectPart = Literal["text", "query", "source", "evidence"]
 """What a detection method looks at: a text that may hallucinate, the question that it answers, the source that has to
 support it, and evidence that the task does not show, for methods that are asked to use it."""
 Positive = Annotated[StrictFloat, Field(ge=0, allow_inf_nan=False)]
 
 
 def _reply(value: Any) -> Callable[..., str]:
-    """Return the function that makes a reply of an item: the one that is named, or that fills a template."""
+    """Return the function that makes a reply to an item: the named function, or one that fills a template."""
     if isinstance(value, FunctionName) or callable(value):
         function: Callable[..., str] = load_object(value)
         check_signature(function, None)
@@ -54,7 +54,7 @@ def _reply(value: Any) -> Callable[..., str]:
     return lambda item: render_jinja(value, {"target": item.target})
 
 
-Reply = Annotated[Callable[[Item], str], BeforeValidator(_reply)]
+ReplyFunction = Annotated[Callable[[Item], str], BeforeValidator(_reply)]
 
 
 class Decoding(Keys):
@@ -106,8 +106,8 @@ class Prompts(Wording):
 
     Attributes:
         fields: The fields of an item that prompts may show.
-        task_options: The options, beyond those of every task, that change what is asked.
-        others: Other prompts, used if an option changes the question.
+        task_options: The task-specific options that change what is asked.
+        alternatives: Other prompts, used if an option changes the question.
         oracle: Returns the reply that earns the full score.
         baseline: Returns a reply made without knowing the answer.
         format: The solver of the same prompt format.
@@ -117,24 +117,24 @@ class Prompts(Wording):
     """
 
     when: ClassVar[Mapping[str, Any]] = {}  # type: ignore[misc]
-    fields: Annotated[Strings, BeforeValidator(lambda names: list(names) if isinstance(names, dict) else names)]
-    task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = ()
-    others: tuple[Wording, ...] = Field((), alias="wordings")
-    oracle: Reply = Field(attrgetter("target"), alias="doc_to_target")
-    baseline: Reply = Field(lambda item: "")
+    fields: Annotated[StringTuple, BeforeValidator(lambda names: list(names) if isinstance(names, dict) else names)]
+    task_options: tuple[Annotated[StrictStr, one_of("option", Options.task_specific())], ...] = ()
+    alternatives: tuple[Wording, ...] = Field((), alias="wordings")
+    oracle: ReplyFunction = Field(attrgetter("target"), alias="doc_to_target")
+    baseline: ReplyFunction = Field(lambda item: "")
     format: Literal["independent", "comparative", "localization", "correction"] | None = Field(
         None, alias="prompt_format"
     )
-    shots: Count = Field(0, alias="num_fewshot")
+    shots: NonNegative = Field(0, alias="num_fewshot")
     decoding: Decoding = Field(alias="generation_kwargs")
-    subject: dict[Part, StrictStr] | None = Field(None, alias="method_input")
+    subject: dict[SubjectPart, StrictStr] | None = Field(None, alias="method_input")
 
     @model_validator(mode="after")
     def _check(self) -> Prompts:
         if self.doc_to_text is None:
             raise KeyFault("doc_to_text", "is missing")
         self._check_texts(self)
-        for other in self.others:
+        for other in self.alternatives:
             self._check_texts(other, "wordings")
             for name, value in other.when.items():
                 if name not in self.task_options:
@@ -165,8 +165,8 @@ class Prompts(Wording):
     def wordings(self) -> tuple[Wording, ...]:
         """The prompts, each complete; the first is the usual one."""
         usual = {key: getattr(self, key) for key in PARTS}
-        given = ({key: value for key, value in other if value is not None} for other in self.others)
-        return (self, *(Wording.model_construct(**usual | texts) for texts in given))
+        changes = ({key: value for key, value in other if value is not None} for other in self.alternatives)
+        return (self, *(Wording.model_construct(**usual | texts) for texts in changes))
 
     def wording(self, options: Options) -> Wording:
         """Return the wording that is used under `options`."""
@@ -178,5 +178,5 @@ class Prompts(Wording):
         return fitting[-1]
 
     def parts_of(self, fields: Mapping[str, str]) -> dict[str, str]:
-        """Return what a detection method looks at, by part, as far as it is among the fields of an item."""
+        """Return the fields of an item that a detection method looks at, by part."""
         return {part: fields[name] for part, name in (self.subject or {}).items() if name in fields}

@@ -8,18 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import PENALTY
 from halu_tasks.tasks.definition import NAMING_KEYS, Task
-from halu_tasks.tasks.own import with_defaults
 from halu_tasks.tasks.prompting import decoding_in_form
-from halu_tasks.tasks.task_registry import registry, task_named
+from halu_tasks.tasks.prompts import Decoding
+from halu_tasks.tasks.task_defaults import with_defaults
+from halu_tasks.tasks.task_registry import get_task, registry
 from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile, find_object
-
-if TYPE_CHECKING:
-    from halu_tasks.tasks.prompts import Decoding
 
 _FUNCTION = "!function "
 TRUST = "HALU_TASKS_TRUST"
@@ -45,7 +45,7 @@ class TaskRef:
         """Return the reference that restores `task`."""
         if task is registry()[0].get(task.name):
             return cls(task.name)
-        keys = [key for key in task.differing(task.packaged) if key not in NAMING_KEYS and key in task.file.values]
+        keys = [key for key in task.differing_keys(task.packaged) if key not in NAMING_KEYS and key in task.file.values]
         values = {key: task.file.values[key] for key in keys}
         return cls(task.name, task.base_task, json.loads(json.dumps(values, default=_name_of)))
 
@@ -68,7 +68,7 @@ class TaskRef:
         """
         if self.reference_task is not None:
             return _restored(self.task, self.reference_task, json.dumps(self.overrides))
-        return task_named(self.task)
+        return get_task(self.task)
 
 
 @cache
@@ -82,7 +82,7 @@ def _restored(name: str, reference: str, overrides: str) -> Task:
 
 
 def _name_of(value: Any) -> str:
-    """Return what a task file names, as a string that `_from_json` reads."""
+    """Return the name of an object that a task file names, for `_from_json`."""
     if isinstance(value, FunctionName):
         return f"{_FUNCTION}{value.logged}"
     return f"{_FUNCTION}{value.__module__}.{value.__qualname__}" if callable(value) else repr(value)
@@ -99,7 +99,7 @@ def _from_json(value: Any) -> Any:
 
 
 def _trusted(name: str) -> FunctionName:
-    """Return what a log names, or raise UsageError if it must not be imported.
+    """Return the name of an object that a log names, or raise UsageError if it must not be imported.
 
     It is imported if a task file of this process has named it, or if it is defined in a module that is trusted: what
     a trusted module has itself imported, such as `import_module`, is not for a log to call.
@@ -117,11 +117,11 @@ def _trusted(name: str) -> FunctionName:
     source = f"{folder.joinpath(*module.split('.'))}" if folder else module
     if is_trusted := _is_in(trusted, source):
         try:
-            found = find_object(function)
+            value = find_object(function)
         except ValueError:
             return function  # the check of the task says why
-        is_type = isinstance(found, type) and found.__module__ == "builtins"  # such as str
-        source = str(found.__module__) if hasattr(found, "__qualname__") and not is_type else source
+        is_type = isinstance(value, type) and value.__module__ == "builtins"  # such as str
+        source = str(value.__module__) if hasattr(value, "__qualname__") and not is_type else source
         is_trusted = _is_in(trusted, source)
     if is_trusted:
         return function
@@ -133,7 +133,7 @@ def _trusted(name: str) -> FunctionName:
 
 
 def _is_in(trusted: Sequence[str], module: str) -> bool:
-    """Whether a module is one of the packaged tasks, in one of the packages, or a file in one of the folders.
+    """Whether a module belongs to this package's tasks or scorers, a trusted package or a trusted folder.
 
     Parts of names are compared, and paths with their links followed, not texts: `/t` is the beginning of `/t.old`, and
     a folder may be called `halu_tasks.benchmarks`.
@@ -184,8 +184,6 @@ class Provenance:
         Raises:
             DataError: A value is missing or has the wrong type.
         """
-        from pydantic import ValidationError  # takes longer to import than a listing takes
-
         parts = {"task": {name: record[name] for name in _REFERENCE if name in record}}
         parts["options"] = {name: record[name] for name in record if name not in (*_OWN, *_REFERENCE)}
         try:
@@ -224,11 +222,9 @@ class Provenance:
 
 @cache
 def _adapter() -> Any:
-    from pydantic import TypeAdapter
-
     return TypeAdapter(Provenance)
 
 
-_REFERENCE = tuple(own.name for own in fields(TaskRef))
-# the entries of a record that are not those of options
-_OWN = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))
+_REFERENCE = tuple(each.name for each in fields(TaskRef))
+# the keys of a record that are not options
+_OWN = tuple(each.name for each in fields(Provenance) if each.name not in ("task", "options"))

@@ -1,4 +1,4 @@
-"""Recorded verdicts: what a judge, another program or people said of replies, in the place of asking."""
+"""Recorded verdicts of a judge, another program or people, which replace asking a judge."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class RecordedVerdicts:
     verdicts: Mapping[str, Sequence[RecordedVerdict]]
 
     def __len__(self) -> int:
-        return sum(verdict.label != _NO_CLAIMS for given in self.verdicts.values() for verdict in given)
+        return sum(verdict.label != _NO_CLAIMS for of_item in self.verdicts.values() for verdict in of_item)
 
     @property
     def judge(self) -> str:
         """The name of the judge, as reports show it."""
-        by = sorted({verdict.by for given in self.verdicts.values() for verdict in given} - {""})
+        by = sorted({verdict.by for of_item in self.verdicts.values() for verdict in of_item} - {""})
         return f"recorded by {', '.join(by)} ({self.hash})" if by else f"recorded ({self.hash})"
 
     def of_text(self, task: Task, mode: str, item: Item, text: str, longest: int) -> list[Verdict]:
@@ -83,28 +83,34 @@ class RecordedVerdicts:
             longest: As in `JudgeSpec.questions`.
         """
         assert task.judge_spec
-        own, given = _shown(text), self.verdicts.get(item.id, ())
-        replies = {verdict.reply for verdict in given} - {None}
-        shown = {reply: (_shown(reply), _shown(task.judged_text(mode, item, reply))) for reply in replies if reply}
+        plain_text, candidates = _without_reasoning(text), self.verdicts.get(item.id, ())
+        replies = {verdict.reply for verdict in candidates} - {None}
+        comparable = {
+            reply: (_without_reasoning(reply), _without_reasoning(task.judged_text(mode, item, reply)))
+            for reply in replies
+            if reply
+        }
 
         def is_on_text(verdict: RecordedVerdict, claim: str = "") -> bool:
-            return verdict.reply is None or any(_is_on(reply, own, claim) for reply in shown[verdict.reply])
+            return verdict.reply is None or any(
+                _is_reply_of(reply, plain_text, claim) for reply in comparable[verdict.reply]
+            )
 
         questions, none = task.judge_spec.questions(item, text, longest), Verdict(FAILED, "no recorded verdict")
         if task.judge_spec.claims:
-            found = [verdict for verdict in given if is_on_text(verdict)] if questions else []
-            verdicts = [Verdict(one.label, one.reason, one.about) for one in found if one.label != _NO_CLAIMS]
-            return verdicts if found or not questions else [none]
+            on_text = [verdict for verdict in candidates if is_on_text(verdict)] if questions else []
+            verdicts = [Verdict(one.label, one.reason, one.about) for one in on_text if one.label != _NO_CLAIMS]
+            return verdicts if on_text or not questions else [none]
         verdicts = []
         for about in (question.about for question in questions):
-            of_part = (one for one in given if squeezed(one.about) == squeezed(about) and is_on_text(one, about))
+            of_part = (one for one in candidates if squeezed(one.about) == squeezed(about) and is_on_text(one, about))
             recorded = next(of_part, none)
             verdicts.append(Verdict(recorded.label, recorded.reason, about))
         return verdicts
 
 
-def _is_on(reply: str, text: str, claim: str) -> bool:
-    """Return whether the reply of a verdict has a text, or is the beginning of it that details keep.
+def _is_reply_of(reply: str, text: str, claim: str) -> bool:
+    """Whether the reply of a verdict is a text, or the beginning of it that details keep.
 
     A claim in it says which it is, whatever heading details leave out.
     """
@@ -112,12 +118,12 @@ def _is_on(reply: str, text: str, claim: str) -> bool:
     return reply == text or (begin != reply and text.startswith(begin)) or bool(claim and begin in text)
 
 
-def _shown(reply: str) -> str:
+def _without_reasoning(reply: str) -> str:
     """Return a reply without reasoning, which other programs leave out."""
     return squeezed(ReplyText(reply).text)
 
 
-class Condition(NamedTuple):
+class LabelCondition(NamedTuple):
     """What a label is known by in the output of another program.
 
     Attributes:
@@ -132,17 +138,17 @@ class Condition(NamedTuple):
     sign: str
     value: str
 
-    def holds(self, found: Any) -> bool:
+    def holds(self, value: Any) -> bool:
         """Return whether it holds of a value.
 
         Raises:
             ValueError: The value is to be more or less than a number, and is none.
         """
-        number, other = _number(found), _number(self.value)
+        number, other = _number(value), _number(self.value)
         if self.sign == "=" and None in (number, other):
-            return str(found).strip().casefold() == self.value.strip().casefold()
+            return str(value).strip().casefold() == self.value.strip().casefold()
         if number is None:
-            raise ValueError(f"{self.column} is {found!r}, expected a number or a list")
+            raise ValueError(f"{self.column} is {value!r}, expected a number or a list")
         assert other is not None
         return bool(_COMPARED[self.sign](number, other))
 
@@ -158,7 +164,7 @@ def _number(value: Any) -> float | None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether there is no value; a failed measurement is often written as nan."""
+    """Whether there is no value. Failed measurements are often written as nan."""
     return value is None or not str(value).strip() or str(value).strip().casefold() == "nan"
 
 
@@ -170,13 +176,13 @@ class VerdictColumns:
         columns: Columns by field; dotted paths name fields within others, and the place in a list.
         conditions: What labels are known by, in the place of a column with labels.
         records: Where the list of rows is in a JSON file; None if the file is rows.
-        found: The columns that a row had so far.
+        present: The columns that a row had so far.
     """
 
     columns: Mapping[str, str]
-    conditions: Sequence[Condition]
+    conditions: Sequence[LabelCondition]
     records: str | None = None
-    found: set[str] = field(default_factory=set)
+    present: set[str] = field(default_factory=set)
 
     @classmethod
     def parse(cls, pairs: Sequence[str], judged: JudgeSpec) -> VerdictColumns:
@@ -186,7 +192,7 @@ class VerdictColumns:
             UsageError: A part names neither a field nor a label, or what it says of a label is no condition.
         """
         labels = {label.casefold(): label for label in judged.read.labels}
-        columns, conditions = dict[str, str](), list[Condition]()
+        columns, conditions = dict[str, str](), list[LabelCondition]()
         for pair in pairs:
             name, _, column = pair.partition(":")
             if name in (*FIELDS, _RECORDS):
@@ -198,10 +204,10 @@ class VerdictColumns:
                         f"option verdict_columns: expected a condition such as {name}:COLUMN<0.5, {name}:COLUMN>=0.5 "
                         f"or {name}:COLUMN=VALUE, got {pair!r} (in a shell, put the option in quotes)"
                     )
-                conditions.append(Condition(label, *condition.groups()))
+                conditions.append(LabelCondition(label, *condition.groups()))
             else:
-                known = f"{', '.join((*FIELDS, _RECORDS))}, or a label of the judge: {', '.join(judged.read.labels)}"
-                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is none of {known}")
+                names = f"{', '.join((*FIELDS, _RECORDS))}, or a label of the judge: {', '.join(judged.read.labels)}"
+                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is none of {names}")
         if conditions and "verdict" in columns:
             raise UsageError("option verdict_columns: give the column of the verdict or conditions of labels, not both")
         records = columns.pop(_RECORDS, None)
@@ -211,17 +217,17 @@ class VerdictColumns:
         """Read (number, row of verdicts) of each row of a file.
 
         Raises:
-            DataError: The file cannot be read, a column is missing, or no condition holds, or those of several labels.
+            DataError: The file cannot be read, a column is missing, or not exactly one label's condition holds.
         """
-        own = dict.fromkeys([self.columns.get("id", "id"), *self._verdict_columns])
-        lines = json_records(path, self.records) if self.records else read_label_rows(path, own)
+        needed = dict.fromkeys([self.columns.get("id", "id"), *self._verdict_columns])
+        lines = json_records(path, self.records) if self.records else read_label_rows(path, needed)
         for number, row in lines:
             try:
                 yield number, self._renamed(row) if self.columns or self.conditions else row
             except ValueError as error:
                 raise DataError(f"{path}:{number}: {error}") from None
         named = [*self.columns.values(), *(condition.column for condition in self.conditions)]
-        if missing := [column for column in named if column not in self.found]:
+        if missing := [column for column in named if column not in self.present]:
             raise DataError(f"{path}: no row has {missing[0]!r}, which option verdict_columns names")
 
     @property
@@ -229,10 +235,10 @@ class VerdictColumns:
         return [condition.column for condition in self.conditions] or [self.columns.get("verdict", "verdict")]
 
     def _renamed(self, row: Row) -> Row:
-        """Return the row of verdicts that a row states.
+        """Convert a row of another program to a row of verdicts.
 
         Raises:
-            ValueError: No condition holds of it, or those of several labels.
+            ValueError: Not exactly one label's condition holds.
         """
         renamed = {name: self._value(row, self.columns[name]) for name in FIELDS if name in self.columns}
         renamed = {name: row[name] for name in FIELDS if name in row} | renamed
@@ -249,7 +255,7 @@ class VerdictColumns:
             if column == self.columns.get("id"):
                 raise
             return None  # programs leave out what is not known; a column that no row has is an error
-        self.found.add(column)
+        self.present.add(column)
         return value
 
     def _label(self, row: Row) -> str | None:
@@ -257,11 +263,11 @@ class VerdictColumns:
         values = {condition.column: self._value(row, condition.column) for condition in self.conditions}
         if any(map(_is_missing, values.values())):
             return None
-        found = {each.label for each in self.conditions if each.holds(values[each.column])}
-        if len(found) != 1:
-            what = f"the conditions of {' and '.join(sorted(found))} hold" if found else "no label's condition holds"
+        labels = {each.label for each in self.conditions if each.holds(values[each.column])}
+        if len(labels) != 1:
+            what = f"the conditions of {' and '.join(sorted(labels))} hold" if labels else "no label's condition holds"
             raise ValueError(f"{what}: {', '.join(f'{name} is {value!r}' for name, value in values.items())}")
-        return found.pop()
+        return labels.pop()
 
 
 def read_verdicts(
@@ -310,13 +316,13 @@ def read_verdicts(
         of = f"{len(unknown)} of {len(verdicts)} ids"
         raise DataError(f"{path}: {of} are not items of {task.name}, such as {unknown[0]!r}")
     content = sorted(
-        "\0".join(map(str, (id, squeezed(one.about), *one[:-1]))) for id, given in verdicts.items() for one in given
+        "\0".join(map(str, (id, squeezed(one.about), *one[:-1]))) for id, of_item in verdicts.items() for one in of_item
     )
     return RecordedVerdicts(short_hash("\n".join(content))[:8], verdicts)
 
 
 def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, RecordedVerdict]]:
-    """Read the verdicts of a row with the item's id: of a list, all of them.
+    """Read the verdicts of a row, each with the item's id.
 
     Raises:
         ValueError: A value is invalid.
@@ -338,8 +344,8 @@ def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, Rec
             if not isinstance(verdict, dict) or "label" not in verdict:
                 raise ValueError(f"expected objects with 'label' in 'verdicts', as of --details, got {verdict!r}")
             if verdict["label"] != FAILED:
-                own = _label(verdict["label"], judged), str(verdict.get("reason") or ""), by
-                yield id, RecordedVerdict(of_reply, *own, about=str(verdict.get("about") or ""))
+                values = _label(verdict["label"], judged), str(verdict.get("reason") or ""), by
+                yield id, RecordedVerdict(of_reply, *values, about=str(verdict.get("about") or ""))
         return
     claim, reply, verdict, reason = (row.get(name) for name in ("claim", "reply", "verdict", "reason"))
     if not all(isinstance(text, str | None) for text in (claim, reply, reason)):
@@ -354,10 +360,10 @@ def _label(verdict: Any, judged: JudgeSpec) -> str:
     text = str(verdict).strip().casefold()
     if label := {name.casefold(): name for name in judged.read.labels}.get(text):
         return label
-    bad, others = judged.positive, [name for name in judged.read.labels if name not in judged.positive]
-    if text in _TRUTH and len(bad) == len(others) == 1:
-        return bad[0] if _TRUTH[text] else others[0]
-    truth = " or true or false" if len(bad) == len(others) == 1 else ""
+    bad, good = judged.positive, [name for name in judged.read.labels if name not in judged.positive]
+    if text in _TRUTH and len(bad) == len(good) == 1:
+        return bad[0] if _TRUTH[text] else good[0]
+    truth = " or true or false" if len(bad) == len(good) == 1 else ""
     raise ValueError(
         f"verdict is {verdict!r}, expected {' or '.join(judged.read.labels)}{truth}; other values: halu-tasks score "
         f"--verdict-columns '{judged.read.labels[0]}:verdict=VALUE,…'"

@@ -21,8 +21,7 @@ from halu_tasks.data.rows import Row, not_unicode, numbered, require_text, value
 from halu_tasks.scorers.annotators import CLASS, in_mode, pooled, with_marks
 from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, SpanGold, StringsGold
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
-from halu_tasks.tasks.keys import Function, Keys, Mode, one_of, takes
-from halu_tasks.tasks.keys import Strings as StringList
+from halu_tasks.tasks.keys import Function, Keys, Mode, StringTuple, one_of, takes
 from halu_tasks.text.marks import QUOTES, Mark, marks_of, placed, quoted, shifted, unmarked
 from halu_tasks.text.spans import Text
 
@@ -35,7 +34,7 @@ _TYPES = {"string": str, "text": str, "strings": list, "array": list, "object": 
 
 
 def _kind(value: Any) -> str | tuple[str, ...]:
-    """Return the kind of values that a field of a row has: the name of a type, or the strings that it may be."""
+    """Check the declared kind of a field's values: the name of a type, or the strings that are allowed."""
     if isinstance(value, list) and value and all(isinstance(string, str) for string in value):
         return tuple(value)
     if not isinstance(value, str) or value not in _TYPES:
@@ -62,9 +61,9 @@ class RowKeys(Keys):
         tags: The field of each tag, unless it has the tag's name.
     """
 
-    fields: dict[StrictStr, Annotated[str | StringList, BeforeValidator(_kind)]] = Field({})
+    fields: dict[StrictStr, Annotated[str | StringTuple, BeforeValidator(_kind)]] = Field({})
     columns: Annotated[
-        dict[StrictStr, StringList],
+        dict[StrictStr, StringTuple],
         BeforeValidator(lambda value: dict.fromkeys(value, ()) if isinstance(value, list) else value),
     ] = Field({})
     check: Annotated[Function, takes({})] = Field(lambda row: None)
@@ -82,9 +81,9 @@ class RowKeys(Keys):
         return {**dict.fromkeys(self.columns, str), **declared}
 
     def selected(
-        self, lines: Iterable[tuple[int, Row]], place: object, others: Mapping[str, Row] | None
+        self, lines: Iterable[tuple[int, Row]], place: object, joined_rows: Mapping[str, Row] | None
     ) -> Iterator[tuple[int, Row]]:
-        """Yield the numbered rows that are used, completed by those of the joined file, if there is one.
+        """Yield the numbered rows that are used, completed by the joined file, if there is one.
 
         Raises:
             DataError: A row lacks a field that `where` names, or has no counterpart; the message names its line.
@@ -92,15 +91,15 @@ class RowKeys(Keys):
         for number, row in lines:
             try:
                 if all(value_at(row, name) == value for name, value in self.where.items()):
-                    yield number, row if others is None else {**self._other(row, others), **row}
+                    yield number, row if joined_rows is None else {**self._joined_row(row, joined_rows), **row}
             except ValueError as error:
                 raise DataError(f"{place}:{number}: {error}") from None
 
-    def _other(self, row: Row, others: Mapping[str, Row]) -> Row:
+    def _joined_row(self, row: Row, joined_rows: Mapping[str, Row]) -> Row:
         assert self.join
-        if (value := text_at(row, self.join["by"])) not in others:
+        if (value := text_at(row, self.join["by"])) not in joined_rows:
             raise ValueError(f"{self.join['by']} {value!r} is not in {self.join['file']}")
-        return others[value]
+        return joined_rows[value]
 
     def check_values(self, row: Row) -> None:
         """Check the values of a row whose fields have the right types.
@@ -151,7 +150,7 @@ def _text_of(value: Any, path: str) -> str:
 
 
 def of_cell(value: Any) -> Any:
-    """Return the list or object that a cell of a table has as JSON; any other value as it is."""
+    """Parse a cell of a table that has a list or object as JSON; return any other value unchanged."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         with suppress(ValueError, RecursionError):
             return json.loads(value)
@@ -159,7 +158,7 @@ def of_cell(value: Any) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a plain value as JSON has it; YAML and JSON read true and 1 as such."""
+    """Format a plain value as in JSON; YAML and JSON have other words for true and false than Python."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -179,8 +178,8 @@ class AnnotatorKeys(Keys):
 
     Attributes:
         field: The field: a mapping of annotators to labels or spans, or a list of records, of which an annotator may
-            have several. The other keys are for records, and may be dotted paths through lists; records of several
-            spans are those of annotation tools. What an annotator skipped or has not finished there is left out.
+            have several. The other keys are for records, and may be dotted paths through lists, as in the exports of
+            annotation tools. What an annotator skipped or has not finished is left out.
         by: The key of the annotator.
         label: The key of the label, or of the category of a span; of several, the worst counts.
         start: The key of the offset at which a span begins. What the span quotes is under the same key with `text` (or
@@ -232,7 +231,7 @@ class GoldKeys(Keys):
             [/HAL]; with `tokens`, true or false for each. Offsets count characters of the text, or UTF-16 code units
             if records have a `text` that says so. White space at the ends does not count. A cell of a table has JSON.
         tokens: The field with the tokens of the text, in order.
-        annotators: What each of several people says, likewise.
+        annotators: The labels or spans of each of several annotators.
         pool: How this is pooled, if no other field says what is right; also an option of the task.
     """
 
@@ -262,14 +261,14 @@ class GoldKeys(Keys):
         if self.classes and not isinstance(answer, Label):
             return f"classes: are for labels, which answers of the kind {answer.name} are not"
         by_mode = [label for labels in self.classes.values() for label in labels.values()]
-        for known, labels in ((self._known(answer), self.labels.values()), (_known(answer), by_mode)):
-            if unknown := [label for label in labels if known and label is not None and label not in known]:
+        for names, labels in ((self._pooled_names(answer), self.labels.values()), (_answer_names(answer), by_mode)):
+            if unknown := [label for label in labels if names and label is not None and label not in names]:
                 return f"labels: {unknown[0]!r} is not among the labels of the answer"
         return None
 
-    def _known(self, answer: AnswerKind) -> tuple[str, ...]:
+    def _pooled_names(self, answer: AnswerKind) -> tuple[str, ...]:
         """Return what is pooled, from the worst to the best: the classes, or the labels or categories themselves."""
-        return (*self.classes,) if self.classes and isinstance(answer, Label) else _known(answer)
+        return (*self.classes,) if self.classes and isinstance(answer, Label) else _answer_names(answer)
 
     def of(self, row: Row, fields: Mapping[str, str], answer: AnswerKind, options: Options) -> Item:
         """Return an item with the target and the gold of the item of a row, and the tag `class` if it has one.
@@ -318,20 +317,20 @@ class GoldKeys(Keys):
 
     def _label(self, value: Any, path: str, answer: AnswerKind) -> str:
         """Return the label that a value is, of several the worst; what is no label is text."""
-        if not isinstance(value, list) or not _known(answer):
+        if not isinstance(value, list) or not _answer_names(answer):
             return self._label_of(_text_of(value, path), path) or ""
         labels = {label for one in value or [""] if (label := self._label_of(_text_of(one, path), path))}
-        return next((label for label in self._known(answer) if label in labels), next(iter(labels), ""))
+        return next((label for label in self._pooled_names(answer) if label in labels), next(iter(labels), ""))
 
     def _label_of(self, text: str, path: str) -> str | None:
-        """Return the label that a text stands for; None if it is left out."""
+        """Return the label for a value; None if the annotation is left out."""
         if self.labels and text not in self.labels:
-            known = ", ".join(map(repr, self.labels))
-            raise ValueError(f"field {path!r} is {text!r}, which gold: labels lacks; it has {known}")
+            values = ", ".join(map(repr, self.labels))
+            raise ValueError(f"field {path!r} is {text!r}, which gold: labels lacks; it has {values}")
         return self.labels.get(text, text)
 
     def _left_out(self, value: Any) -> bool:
-        """Return whether all labels that an annotation has are null."""
+        """Whether all labels of an annotation are null."""
         texts = [*map(_text, value or [""])] if isinstance(value, list) else [_text(value)]
         return all(self.labels.get(text, text) is None for text in texts)
 
@@ -354,32 +353,31 @@ class GoldKeys(Keys):
         return marks
 
     def _annotations(self, row: Row, answer: AnswerKind) -> Iterator[tuple[str, Any]]:
-        """Yield each annotator with the labels or spans that the row has of them, once for each annotation."""
+        """Yield the annotator and the labels or spans of each annotation of a row."""
         assert self.annotators
         keys = self.annotators
-        given = of_cell(value_at(row, keys.field))
-        if not isinstance(given, dict | list):
+        annotations = of_cell(value_at(row, keys.field))
+        if not isinstance(annotations, dict | list):
             raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
-        if isinstance(given, dict):
-            yield from given.items()
+        if isinstance(annotations, dict):
+            yield from annotations.items()
             return
-        for one in filter(_is_finished, given):
+        for one in filter(_is_finished, annotations):
             if None in self.labels.values() and self._left_out(value_at(one, keys.label)):
                 continue
             is_label = isinstance(answer, Label)
             yield (
                 text_at(one, keys.by),
-                value_at(one, keys.label) if is_label else keys.spans(one, labels=bool(_known(answer))),
+                value_at(one, keys.label) if is_label else keys.spans(one, labels=bool(_answer_names(answer))),
             )
 
     def _labelled(self, row: Row, answer: Label, pool: str) -> list[LabelAnnotation]:
-        """Return the label of each annotation."""
         assert self.annotators
         keys = self.annotators
         annotations = []
         for by, value in self._annotations(row, answer):
             label = self._label(value, keys.field, answer) if value or value == [] else ""
-            if label and label not in self._known(answer):
+            if label and label not in self._pooled_names(answer):
                 raise ValueError(f"field {keys.field!r}: {label!r} is not among the labels of the answer")
             texts = dict.fromkeys(map(_text, value if isinstance(value, list) else [value]))
             values = [(text, self._label_of(text, keys.field)) for text in texts if value and pool == "distinct"]
@@ -387,7 +385,6 @@ class GoldKeys(Keys):
         return annotations
 
     def _marked(self, row: Row, text: str, answer: Spans) -> list[SpanAnnotation]:
-        """Return the marks of each annotator."""
         assert self.annotators
         keys = self.annotators
         people: dict[str, list[Mark]] = {}
@@ -400,18 +397,18 @@ class GoldKeys(Keys):
 
 
 def _is_finished(record: Mapping[str, Any]) -> bool:
-    """Return whether an annotator neither skipped the item (Label Studio) nor left or discarded it (Argilla)."""
+    """Whether an annotator neither skipped an item (Label Studio) nor left it unfinished or discarded it (Argilla)."""
     return record.get("was_cancelled") is not True and record.get("status") not in ("draft", "discarded", "pending")
 
 
 def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
-    """Return a mark at the place in a text that its record quotes.
+    """Move a mark to the place in a text that its record quotes.
 
     Raises:
         ValueError: The record quotes something else than what stands at its offsets, and not at one place of the text.
     """
-    if own := placed(text, mark, quote):
-        return own
+    if place := placed(text, mark, quote):
+        return place
     spans = Text(text).place(quote, fuzzy=False)
     if len(spans) == 1:
         return mark._replace(start=spans[0][0], end=spans[0][1])
@@ -424,7 +421,7 @@ def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
 
 
 def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:
-    """Return the marks of the tokens of a text that are flagged; those that follow each other are one mark.
+    """Mark the flagged tokens of a text; consecutive ones become one mark.
 
     Raises:
         ValueError: The text does not consist of the tokens, or there is not a flag for each.
@@ -443,7 +440,7 @@ def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:
     return marks
 
 
-def _known(answer: AnswerKind) -> tuple[str, ...]:
+def _answer_names(answer: AnswerKind) -> tuple[str, ...]:
     """Return the labels, or the categories of spans, from the worst to the best."""
     return answer.labels if isinstance(answer, Label) else (*answer.categories,) if isinstance(answer, Spans) else ()
 
@@ -478,27 +475,26 @@ class ItemMaker:
     @property
     def paths(self) -> tuple[str, ...]:
         """The fields that a row must have."""
-        own = [path for path in (self.row.id, self.row.cluster) if path and "{" not in path]
-        return tuple(dict.fromkeys([*self.fields.values(), *self.gold.paths, *own, *self.tag_paths.values()]))
+        paths = [path for path in (self.row.id, self.row.cluster) if path and "{" not in path]
+        return tuple(dict.fromkeys([*self.fields.values(), *self.gold.paths, *paths, *self.tag_paths.values()]))
 
     @property
     def names_file(self) -> bool:
         """Whether ids name the file of a row."""
         return "{" in (self.row.id or "") and FILE in str(self.row.id)
 
-    def clustered(self, items: Iterable[Item], asked: Iterable[str]) -> Iterator[Item]:
+    def clustered(self, items: Iterable[Item], shown_fields: Iterable[str]) -> Iterator[Item]:
         """Yield items with their clusters.
 
         Args:
             items: The items of all rows.
-            asked: The names of the fields that the prompt shows. Rows without a cluster of their own that are equal in
-                all of these, but for white space, are one observation, however many they are, and get the first one's
-                id as their cluster.
+            shown_fields: The names of the fields that the prompt shows. Rows without a cluster that are equal in all of
+                these, except for white space, are one observation and share the first one's id as their cluster.
         """
         if self.row.cluster is not None:
             yield from items
             return
-        first, names = dict[int, str](), sorted(asked)
+        first, names = dict[int, str](), sorted(shown_fields)
         for item in items:
             same = stable_number(*[" ".join(item.fields[name].split()) for name in names])
             cluster = first.setdefault(same, item.id)
@@ -517,19 +513,19 @@ class ItemMaker:
         """
         self.row.check_values(row)
         fields = {name: text_at(row, path) for name, path in self.fields.items()}
-        made = self.gold.of(row, fields, self.answer, options)
+        with_gold = self.gold.of(row, fields, self.answer, options)
         tags = {tag: text_at(row, path) for tag, path in self.tag_paths.items()}
         for tag, values in self.tags.items():
             if tag in tags and tags[tag] not in values:
                 raise ValueError(f"tag {tag} is {tags[tag]!r}, which tags lacks; it has {', '.join(values)}")
         id = self._id(row) or numbered(short_hash(*fields.values()), seen)
         cluster = text_at(row, self.row.cluster) if self.row.cluster else id
-        item = replace(made, id=id, cluster=cluster, tags={**tags, **made.tags}, fields=fields)
+        item = replace(with_gold, id=id, cluster=cluster, tags={**tags, **with_gold.tags}, fields=fields)
         self.answer.check(item)
         return item
 
     def _id(self, row: Row) -> str | None:
-        """Return the id that a row has; None if it gets one made from its prompt fields."""
+        """Return the id of a row; None if it is to be made of the prompt fields."""
         named = self.row.id or ("id" if "id" in row else "")
         if not named:
             return None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, InstanceOf, StrictBool, StrictStr, ValidationError, model_validator
 
@@ -18,21 +18,24 @@ from halu_tasks.core.prompting import next_question, placeholders
 from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import CLASS, in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
+from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET, LabelAttempts, attempt_metrics
+from halu_tasks.scorers.benchmarks.judged import own_judge
+from halu_tasks.scorers.columns import column_names
 from halu_tasks.scorers.judge import CLAIM, FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
-from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans
-from halu_tasks.scorers.kinds import Strings as StringsAnswer
+from halu_tasks.scorers.judge_correction import JUDGE_ERRORS
+from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans, Strings
+from halu_tasks.scorers.metrics import Metric, outcome_shares, share_of
+from halu_tasks.scorers.reader_metrics import reader_spec
 from halu_tasks.scorers.reading.fields import structured_answer
+from halu_tasks.scorers.reading.own_labels import question_of
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import SCORERS, Reading, TaskScorer, make_scorer, reading_named
 from halu_tasks.scorers.score import ScoredReply, mark_missing
 from halu_tasks.scorers.statistics.calibration import with_probability
-from halu_tasks.tasks.keys import Keys, Mode, OptionName, Strings, Template, reason_of, takes
+from halu_tasks.tasks.keys import Keys, Mode, OptionName, StringTuple, Template, reason_of, takes
 from halu_tasks.tasks.yaml_files import FunctionName, load_object
 from halu_tasks.text.folding import fold, slug
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Metric
 
 MODES: tuple[Mode, ...] = ("strict", "paper")
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
@@ -44,7 +47,7 @@ _IN_PAPER: Mapping[Outcome, Outcome] = {ABSTAINED: UNPARSED, EMPTY: UNPARSED, IN
 _USUAL_FAILURE: Mapping[str, str | None] = {"strict": None, "paper": ""}
 """The `failure` of a `ReplyText` whose request is not known to have failed: in `paper` the authors read what servers
 write in the place of a reply."""
-_WITHOUT_LABELS = {"strings": StringsAnswer, "judged_text": JudgedText}
+_WITHOUT_LABELS = {"strings": Strings, "judged_text": JudgedText}
 _OF_SPANS = ("categories", "degrees")
 _USUAL: Mapping[str, tuple[Any, str]] = {
     "label": ("verdict", "acc"),
@@ -58,7 +61,7 @@ _ALONE = re.compile(r"\{\{\s*\w+\s*\}\}")
 
 
 def _names_of_labels(value: Any) -> Any:
-    """Return labels with their names in metrics, which a list of labels lacks."""
+    """Convert a list of labels to a mapping of labels to their names in metrics, which are empty."""
     if not isinstance(value, list | tuple):
         return value
     if not all(isinstance(label, str) for label in value):
@@ -69,12 +72,12 @@ def _names_of_labels(value: Any) -> Any:
 
 
 def _names_of_categories(value: Any) -> Any:
-    """Return categories with their names in metrics, which a list lacks."""
+    """Convert a list of categories to a mapping of categories to their names in metrics."""
     return {category: slug(category) for category in value} if isinstance(value, list | tuple) else value
 
 
 class AnswerKeys(Keys):
-    """The key `answer`; `categories` and `degrees` are keys of spans, all others but `kind` those of labels."""
+    """The key `answer`. `categories` and `degrees` are keys of spans; the others, except `kind`, are keys of labels."""
 
     kind: Literal["label", "claims", "spans", "strings", "judged_text"]
     labels: Annotated[dict[StrictStr, StrictStr], BeforeValidator(_names_of_labels), Field(min_length=2)] = Field({})
@@ -88,10 +91,10 @@ class AnswerKeys(Keys):
     @model_validator(mode="after")
     def _check(self) -> AnswerKeys:
         if self.kind not in ("label", "claims"):
-            if others := self.model_fields_set - {"kind", *(_OF_SPANS if self.kind == "spans" else ())}:
-                raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
-        elif others := self.model_fields_set & {*_OF_SPANS}:
-            raise ValueError(f"an answer of the kind {self.kind} has no {min(others)!r}")
+            if unused := self.model_fields_set - {"kind", *(_OF_SPANS if self.kind == "spans" else ())}:
+                raise ValueError(f"an answer of the kind {self.kind} has no {min(unused)!r}")
+        elif unused := self.model_fields_set & {*_OF_SPANS}:
+            raise ValueError(f"an answer of the kind {self.kind} has no {min(unused)!r}")
         elif missing := {"labels", *(["reading"] if self.kind == "claims" else [])} - self.model_fields_set:
             raise ValueError(f"{min(missing)}: is missing")
         elif self.reading is None and len({*map(fold, self.labels)}) < len(self.labels):
@@ -100,14 +103,12 @@ class AnswerKeys(Keys):
             raise ValueError(f"only_with: {min(unknown)!r} is not a label")
         return self
 
-    def asked(self, prompts: Iterable[str]) -> AnswerKind:
+    def answer_kind(self, prompts: Iterable[str]) -> AnswerKind:
         """Return the kind of answer that the task asks for in its prompts."""
         if self.kind == "spans":
             return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
-        from halu_tasks.scorers.reading.own_labels import question_of  # imports numpy, which listings avoid
-
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),
             self.reading or question_of(tuple(self.labels), prompts),
@@ -141,8 +142,6 @@ class JudgeKeys(Keys):
 def _judge(value: Any) -> Any:
     if not isinstance(value, dict):
         return load_object(value)
-    from halu_tasks.scorers.benchmarks.judged import own_judge  # imports numpy, which listings avoid
-
     try:
         keys = JudgeKeys.model_validate(value)
     except ValidationError as error:
@@ -151,20 +150,18 @@ def _judge(value: Any) -> Any:
 
 
 def _own_metric(value: Any) -> Any:
-    from halu_tasks.scorers.metrics import Metric
-
-    found = load_object(value)
-    if not isinstance(found, str | Metric):
-        raise ValueError(f"expected a name or a function with the decorator @metric, got {found!r}")
-    return found
+    metric = load_object(value)
+    if not isinstance(metric, str | Metric):
+        raise ValueError(f"expected a name or a function with the decorator @metric, got {metric!r}")
+    return metric
 
 
 class MetricKeys(Keys):
-    """An entry of `metric_list`: a metric of the scorer by its name, or one of one's own."""
+    """An entry of `metric_list`: the name of a metric of the scorer, or a metric function of the user."""
 
     metric: Annotated[Any, BeforeValidator(_own_metric)]
     of: StrictStr | None = None
-    by: Annotated[Strings, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
+    by: Annotated[StringTuple, BeforeValidator(lambda by: by if isinstance(by, list | tuple) else [by])] = ()
     split_requires: OptionName | None = None
     higher_is_better: StrictBool | None = None
     headline: Mode | None = None
@@ -176,7 +173,7 @@ class MetricKeys(Keys):
 
 
 def _by_mode(value: Any) -> Any:
-    """Return the scorers by mode; one alone is that of both, and without one of `paper`, that of `strict` is."""
+    """Return the scorers by mode. A single scorer is for both modes, and `paper` defaults to `strict`."""
     if isinstance(value, str | FunctionName) or callable(value) or (isinstance(value, dict) and "name" in value):
         return dict.fromkeys(MODES, value)
     return {"paper": value["strict"], **value} if isinstance(value, dict) and "strict" in value else value
@@ -189,19 +186,19 @@ class ScoringSpec(Keys):
         answer_keys: The kind of answer, its labels and its reading.
         choices: The two answers of a task that can be answered by a probability, the one looked for first.
         scorer: The scorers by mode: for each a name, a function, or a mapping with `name` and arguments. Without the
-            key, they are those of the kind of answer.
+            key, they follow from the kind of answer.
         judge: What a judge is asked about a reply; None if no judge is needed.
         tags: The values of the tags by which metrics are split.
         metric_list: The metrics, the headline first; empty for all that the scorers have.
-        system: The system text, of which only the cues to an answer matter here.
-        user: The prompt, likewise.
+        system: The system text, which may have a cue for the answer.
+        user: The prompt, which may have one, too.
     """
 
     answer_keys: AnswerKeys = Field(alias="answer")
     choices: tuple[StrictStr, StrictStr] | None = Field(None, alias="doc_to_choice")
     scorer: Annotated[dict[Mode, Any], BeforeValidator(_by_mode)] = Field({})
     judge: Annotated[InstanceOf[JudgeSpec], BeforeValidator(_judge)] | None = None
-    tags: dict[StrictStr, Strings] = Field({})
+    tags: dict[StrictStr, StringTuple] = Field({})
     metric_list: Annotated[tuple[MetricKeys, ...], Field(min_length=1)] = ()
     system: Any = Field(None, alias="description")
     user: Any = Field(None, alias="doc_to_text")
@@ -223,7 +220,7 @@ class ScoringSpec(Keys):
     @cached_property
     def answer(self) -> AnswerKind:
         """The kind of answer that is asked for."""
-        return self.answer_keys.asked([str(text) for text in (self.system, self.user) if text])
+        return self.answer_keys.answer_kind([str(text) for text in (self.system, self.user) if text])
 
     @cached_property
     def scorers(self) -> Mapping[str, TaskScorer]:
@@ -248,7 +245,7 @@ class ScoringSpec(Keys):
     def _scorer(self, mode: str, spec: Any) -> TaskScorer:
         """Make the scorer of a mode.
 
-        Its arguments `reading` and `labels`, if not given, are those of the answer or the judge.
+        Its arguments `reading` and `labels` default to the reading and labels of the answer or the judge.
         """
         arguments: dict[str, Any] = {}
         usual = {"labels": self.judge.labels} if self.judge else self.answer.scorer_arguments()
@@ -260,16 +257,14 @@ class ScoringSpec(Keys):
         except Exception as error:  # what a user's function raises is a fault of the file that names it
             raise KeyFault("scorer", f"{mode}: {str(error) or type(error).__name__}") from None
         if isinstance(scorer, TaskScorer) and "correct" in scorer.facts:
-            from halu_tasks.scorers.attempts import LabelAttempts, attempt_metrics  # imports numpy, as above
-
-            taken = {metric.name for metric in scorer.metrics}
-            attempts = (metric for metric in attempt_metrics(LabelAttempts()) if metric.name not in taken)
+            names = {metric.name for metric in scorer.metrics}
+            attempts = (metric for metric in attempt_metrics(LabelAttempts()) if metric.name not in names)
             scorer = replace(scorer, metrics=(*scorer.metrics, *attempts))
         if not isinstance(scorer, TaskScorer):
             reason = f"{mode}: expected a function that returns a TaskScorer, got {type(scorer).__name__}"
             raise KeyFault("scorer", reason)
-        counted = self.judge.measurement if self.judge else ""
-        if counted and not any(counted in metric.columns for metric in scorer.metrics):
+        measurement = self.judge.measurement if self.judge else ""
+        if measurement and not any(measurement in metric.columns for metric in scorer.metrics):
             use = "judged_claims" if self.judge and self.judge.claims else "judged"
             raise KeyFault("scorer", f"{mode}: has no metric of what this judge says; use {use}")
         if spec not in SCORERS:
@@ -277,39 +272,35 @@ class ScoringSpec(Keys):
         return scorer
 
     def _with_own_metrics(self, scorers: Mapping[str, TaskScorer]) -> Mapping[str, TaskScorer]:
-        """Add the metrics of one's own to the scorers that measure what they read."""
-        from halu_tasks.scorers.columns import column_names  # imports numpy, which listings avoid
-
-        if not (own := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
+        """Add the user's metrics to the scorers that have the columns they read."""
+        if not (own_metrics := [entry.metric for entry in self.metric_list if entry.metric != entry.name]):
             return scorers
         for scorer in scorers.values():
-            if taken := {metric.name for metric in scorer.metrics} & {metric.name for metric in own}:
-                raise KeyFault("metric_list", f"the scorer has a metric {min(taken)!r}; give yours another name")
-        self._check_columns("metric_list", own, {fact for scorer in scorers.values() for fact in scorer.facts})
+            if clashing := {metric.name for metric in scorer.metrics} & {metric.name for metric in own_metrics}:
+                raise KeyFault("metric_list", f"the scorer has a metric {min(clashing)!r}; give yours another name")
+        self._check_columns("metric_list", own_metrics, {fact for scorer in scorers.values() for fact in scorer.facts})
         of_mode = {
-            mode: [metric for metric in own if _facts_of(metric) <= column_names(scorer.facts)]
+            mode: [metric for metric in own_metrics if _facts_of(metric) <= column_names(scorer.facts)]
             for mode, scorer in scorers.items()
         }
         return {mode: replace(scorer, metrics=(*scorer.metrics, *of_mode[mode])) for mode, scorer in scorers.items()}
 
     def _check_columns(self, key: str, metrics: Iterable[Metric], facts: Iterable[str]) -> None:
-        """Check that metrics of one's own read nothing but columns that there are."""
-        from halu_tasks.scorers.columns import column_names  # imports numpy, which listings avoid
-
-        known = column_names(facts)
+        """Check that the user's metrics read only columns that exist."""
+        columns = column_names(facts)
         for metric in metrics:
-            try:
-                unknown = sorted(_facts_of(metric) - known)
-            except Exception as error:  # whatever the function raises is a fault of the file that names it
-                reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
-                raise KeyFault(key, reason) from None
-            if unknown:
-                names = ", ".join(sorted(known))
+            if unknown := sorted(_facts_of(metric) - columns):
+                names = ", ".join(sorted(columns))
                 raise KeyFault(
                     key,
                     f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is no column"
-                    f"{did_you_mean(unknown[0], known)}; there are {names} and tag_NAME of each tag",
+                    f"{did_you_mean(unknown[0], columns)}; there are {names} and tag_NAME of each tag",
                 )
+            try:
+                _ = metric.has_sums  # calls a function that does not declare its form
+            except Exception as error:  # whatever the function raises is a fault of the file that names it
+                reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
+                raise KeyFault(key, reason) from None
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
         of = entry.of or entry.name
@@ -325,11 +316,7 @@ class ScoringSpec(Keys):
             raise KeyFault("metric_list", f"{entry.name}: by: {expected}, got {unknown[0]!r}")
 
     def _reported(self, mode: str, scorer: TaskScorer, entries: Sequence[MetricKeys]) -> tuple[Metric, ...]:
-        """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
-        from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET  # imports numpy, which listings avoid
-        from halu_tasks.scorers.judge_correction import JUDGE_ERRORS
-        from halu_tasks.scorers.metrics import outcome_shares, share_of
-
+        """Return the metrics of a mode: the listed ones, shares of replies without an answer, and splits by tags."""
         metrics = {metric.name: metric for metric in scorer.metrics}
         named = {entry.name for entry in entries}
         listed: list[Metric] = []
@@ -342,14 +329,18 @@ class ScoringSpec(Keys):
             base = metrics.get(entry.of or entry.name)
             if base is None:
                 continue  # one of the modes may lack a metric
-            # labels of people correct whatever they can, listed or not
+            # corrected metrics are reported even if they are not listed
             better = metrics.get(f"{base.name}_ppi")
             for one in (base, *([better] if better and better.name not in named else [])):
                 metric = replace(one, name=entry.name + one.name.removeprefix(base.name))
                 listed.append(metric)
                 needed = (entry.split_requires if one is base else None) or metric.requires_option
                 part, values = replace(metric, requires_option=needed), ((tag, self.tags[tag]) for tag in entry.by)
-                splits += [part.only(tag, value, f"{metric.name}_{value}") for tag, own in values for value in own]
+                splits += [
+                    part.only(tag, value, f"{metric.name}_{value}")
+                    for tag, tag_values in values
+                    for value in tag_values
+                ]
         if not listed or listed[0].name not in named:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:
@@ -357,7 +348,7 @@ class ScoringSpec(Keys):
         shares = [metrics[UNPARSED]]
         if mode == "strict":
             shares += outcome_shares(of_labels=isinstance(self.answer, Label))
-            if self.judge and self.judge.has_neutral:  # of which the share of that label says it
+            if self.judge and self.judge.has_neutral:  # the share of that label is the share of abstentions
                 shares = [share for share in shares if share.name != ABSTAINED]
         else:
             shares += [share_of(REQUEST_FAILED)]
@@ -377,11 +368,9 @@ class ScoringSpec(Keys):
         return self.answer.labels if isinstance(self.answer, Label) and self.answer.target_varies else ()
 
     def reading_spec(self, mode: str, about: str) -> JudgeSpec | None:
-        """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
+        """Return the questions to a model that reads replies; None if this mode has no label to read."""
         if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
             return None
-        from halu_tasks.scorers.option_metrics import reader_spec  # imports numpy, which listings avoid
-
         return reader_spec(about, self.answer.labels)
 
     def score(
@@ -459,7 +448,7 @@ class ScoringSpec(Keys):
         return next((part for part in parts if self.judge.questions(item, part, len(part))), text)
 
     def _readings(self, reply: ReplyText, questions: tuple[str, ...]) -> tuple[ReplyText, ...]:
-        """Return the parts of a reply to read in `strict`, in order, until one has an answer.
+        """Return the parts of a reply to read in `strict`, in order, until one of them has an answer.
 
         These are what precedes another question that the reply continues with, and the whole reply. A label must be
         declared before that question, since a reply that weighs an answer may repeat the item before it reaches its
@@ -480,5 +469,5 @@ class ScoringSpec(Keys):
 
 
 def _facts_of(metric: Metric) -> set[str]:
-    """Return the columns that a metric reads, but for tags, which are the items'."""
-    return {*metric.columns} - {f"tag_{tag}" for tag in metric.tags}
+    """Return the columns that a metric reads, except for tags, which belong to items."""
+    return metric.columns - {f"tag_{tag}" for tag in metric.tags}

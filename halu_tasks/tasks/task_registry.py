@@ -1,7 +1,7 @@
 """The registry: the packaged tasks and groups, and the tasks of users' files.
 
-The file of a packaged task is named as the task is, that of a group has an underscore before. Those of groups are read
-at once, those of tasks when a task is used, and their keys are checked then, too: a listing needs no readings.
+A packaged task's file has the task's name, and a group's file has an underscore before it. Group files are read at
+once. Task files are read when a task is listed, and their keys are checked when it is used.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean, unknown
 from halu_tasks.data.sources import SOURCES, Source
+from halu_tasks.scorers.attempts import penalty_of, with_penalty
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, mean_of
+from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks.definition import Task
-from halu_tasks.tasks.own import with_defaults
+from halu_tasks.tasks.keys import GroupKeys, validated
+from halu_tasks.tasks.task_defaults import with_defaults
 from halu_tasks.tasks.yaml_files import Entries, TaskFile, packaged_files, read_task_file
-
-if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Estimate, Metric
-    from halu_tasks.scorers.score import ScoredReply
 
 logger = logging.getLogger(__name__)
 Named = TypeVar("Named")
@@ -61,8 +62,8 @@ class Group:
             UsageError: One lacks a metric, or theirs differ; the message names the file and the key.
         """
         for mean, task in product(self.means, self.tasks):
-            if mean not in (known := [HEADLINE, *(metric.name for metric in task.scorers["strict"].metrics)]):
-                reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, known)}"
+            if mean not in (names := [HEADLINE, *(metric.name for metric in task.scorers["strict"].metrics)]):
+                reason = f"{task.name} has no metric {mean!r}{did_you_mean(mean, names)}"
                 raise self.file.fault("aggregate_metric_list", reason)
         check_alike(self.file, self.tasks)
 
@@ -78,9 +79,6 @@ class Group:
         Returns:
             The means by metric, without those that are not defined for every member.
         """
-        from halu_tasks.scorers.metrics import by_cluster, estimate
-        from halu_tasks.scorers.option_metrics import penalty_of
-
         clusters = by_cluster(self.scores(by_task))
         penalty = penalty_of(score for scores in by_task.values() for score in scores[:1])
         means = {name: estimate(self.metric(name, scoring, penalty=penalty), clusters) for name in self.means}
@@ -97,13 +95,10 @@ class Group:
             instead: By member, a metric that takes the place of the named one; the mean is then named like the first.
             penalty: What a wrong answer costs in `net`, in points.
         """
-        from halu_tasks.scorers.metrics import mean_of
-        from halu_tasks.scorers.option_metrics import with_penalty
-
-        known = {task.name: with_penalty(task.scorers[scoring].metrics, penalty) for task in self.tasks}
+        metrics_by_task = {task.name: with_penalty(task.scorers[scoring].metrics, penalty) for task in self.tasks}
         members = {
             task: next(metric for metric in metrics if name in (HEADLINE, metric.name))
-            for task, metrics in known.items()
+            for task, metrics in metrics_by_task.items()
         }
         names = [metric.name for metric in (instead or {}).values()]
         return mean_of(names[0] if names else name, members | dict(instead or {}), "task")
@@ -127,17 +122,17 @@ def check_alike(file: TaskFile, tasks: Sequence[Task]) -> None:
     entries = file.values.get("aggregate_metric_list")
     names = [entry["metric"] for entry in (entries if isinstance(entries, list) else [entries]) if entry]
     for name, mode in product(names, ("strict", "paper")):
-        found = [
+        alike = [
             (task.name, metric)
             for task in tasks
             for metric in task.scorers[mode].metrics[: 1 if name == HEADLINE else None]
             if name in (HEADLINE, metric.name)
         ]
-        if len({(metric.higher_is_better, metric.range) for _, metric in found}) < 2:
+        if len({(metric.higher_is_better, metric.range) for _, metric in alike}) < 2:
             continue
         listed = ", ".join(
             f"{task}: {metric.name} ({ways[metric.higher_is_better]}, {metric.range[0]:g} to {metric.range[1]:g})"
-            for task, metric in found
+            for task, metric in alike
         )
         reason = f"{name} cannot be averaged over metrics that differ in direction or range: {listed} (scoring: {mode})"
         raise file.fault("aggregate_metric_list", reason)
@@ -166,7 +161,7 @@ def check_groups_beside(task: Task, of_run: Mapping[str, Task]) -> None:
 def _members(
     file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, TaskFile], within: Sequence[str]
 ) -> Iterable[str]:
-    """Yield the names of the members of a group, which is itself a member of the groups `within`."""
+    """Yield the names of a group's members; `within` has the groups that it is a member of."""
     within = (*within, str(file.values["group"]))
     if within[-1] in tasks:
         raise file.fault("group", f"{within[-1]!r} is the name of a task")
@@ -189,13 +184,13 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     The tasks of a benchmark, which share a folder, are in the order in which its groups list them. The file of a group
     that cannot be read is named in a warning and left out.
     """
-    known: dict[Path, tuple[Path, Entries]] = {}
+    files_read: dict[Path, tuple[Path, Entries]] = {}
     paths = {path.stem: path for path in packaged_files()}
-    tasks = {name: Task(partial(read_task_file, path, known)) for name, path in paths.items() if name[0] != "_"}
+    tasks = {name: Task(partial(read_task_file, path, files_read)) for name, path in paths.items() if name[0] != "_"}
     files, groups = dict[str, TaskFile](), dict[str, Group]()
     for path in (path for name, path in paths.items() if name not in tasks):
         try:
-            files[path.stem.removeprefix("_")] = read_task_file(path, known)
+            files[path.stem.removeprefix("_")] = read_task_file(path, files_read)
         except UsageError as error:
             logger.warning("%s", error)
     for name, file in files.items():
@@ -209,7 +204,7 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
 
 
 def listed(task: Task) -> dict[str, Any] | None:
-    """Return what a listing shows of a task; None if its file lacks it. Without metrics, keys are checked."""
+    """Return a row of `halu-tasks list`; None if the file lacks a key. Without listed metrics, all keys are checked."""
     try:
         values = task.file.values
         source, metrics = values["source"], values.get("metric_list")
@@ -225,7 +220,7 @@ def listed(task: Task) -> dict[str, Any] | None:
         return None
 
 
-def _known(named: Mapping[str, Named], name: str, what: str) -> Named:
+def _lookup(named: Mapping[str, Named], name: str, what: str) -> Named:
     if name not in named:
         raise UsageError(unknown(what, name, named))
     return named[name]
@@ -238,16 +233,16 @@ def packaged_file(name: str) -> TaskFile:
         UsageError: There is no task or group of that name.
     """
     files = {name: named.file for part in registry() for name, named in part.items()}
-    return _known(files, name, "task")
+    return _lookup(files, name, "task")
 
 
-def group_named(name: str) -> Group:
-    """Return the packaged group of that name or, if `name` ends in `.yaml`, that of a user's file.
+def get_group(name: str) -> Group:
+    """Return a packaged group by its name, or the group of a user's file if `name` ends in `.yaml`.
 
     Raises:
         UsageError: There is none, or it has a fault.
     """
-    return _group_of_file(Path(name).expanduser()) if name.endswith(".yaml") else _known(registry()[1], name, "group")
+    return _group_of_file(Path(name).expanduser()) if name.endswith(".yaml") else _lookup(registry()[1], name, "group")
 
 
 def tasks_selected(names: Iterable[str]) -> list[Task]:
@@ -264,8 +259,8 @@ def tasks_selected(names: Iterable[str]) -> list[Task]:
     }
     selected: dict[str, Task] = {}
     for name in map(str.strip, names):
-        found = _known(by_name, name, "task") or [task for task in tasks.values() if name in _tags(task.file)]
-        selected |= {task.name: task for task in found}
+        matches = _lookup(by_name, name, "task") or [task for task in tasks.values() if name in _tags(task.file)]
+        selected |= {task.name: task for task in matches}
     return list(selected.values())
 
 
@@ -274,13 +269,13 @@ def sources() -> dict[str, Source]:
     return SOURCES | {task.benchmark: task.data.source for task in registry()[0].values()}
 
 
-def source_named(name: str) -> Source:
-    """Return the source of that name.
+def get_source(name: str) -> Source:
+    """Return a source by its name.
 
     Raises:
         UsageError: There is none; the message lists the sources.
     """
-    return _known(sources(), name, "source")
+    return _lookup(sources(), name, "source")
 
 
 def prompt_names() -> set[str]:
@@ -292,7 +287,7 @@ def prompt_names() -> set[str]:
 
 
 def files_at(name: str) -> list[Path]:
-    """Return the file at a path that ends in `.yaml`, or those of a folder; none if it is a name of something packaged.
+    """List the task file at a path that ends in `.yaml`, or the files of a folder; none if the name is packaged.
 
     Files of a folder whose names begin with an underscore are left out: others include them.
 
@@ -322,13 +317,13 @@ def tasks_at(names: Iterable[str]) -> dict[str, tuple[Task, Path | None]]:
     selected: dict[str, tuple[Task, Path | None]] = {}
     for name in map(str.strip, names):
         files = files_at(name)
-        found: list[Task] = [] if files else tasks_selected([name])
+        matches: list[Task] = [] if files else tasks_selected([name])
         for file in files:
-            found += group_named(str(file)).tasks if is_group(file) else [task_of_file(file)]
-        for task in found:
+            matches += get_group(str(file)).tasks if is_group(file) else [task_of_file(file)]
+        for task in matches:
             file = task.file.path.resolve()
-            given = None if not files or task is registry()[0].get(task.name) else file
-            if selected.setdefault(task.name, (task, given))[1] != given:
+            own_file = None if not files or task is registry()[0].get(task.name) else file
+            if selected.setdefault(task.name, (task, own_file))[1] != own_file:
                 raise UsageError(f"{name}: another of the tasks has the name {task.name}, too")
     return selected
 
@@ -339,36 +334,34 @@ def is_group(file: Path) -> bool:
 
 
 def several_at(name: str) -> bool:
-    """Return whether a name stands for several tasks: that of a group or tag, a folder, or the file of a group."""
+    """Whether a name stands for several tasks: a group, a tag, a folder, or the file of a group."""
     files = files_at(name)
     return is_group(files[0]) if name.endswith(".yaml") else bool(files) or name in {*registry()[1], TAG, JUDGED_TAG}
 
 
 def group_at(name: str) -> Group | None:
     """Return the group that a name or a group file stands for; None for a folder or a tag."""
-    return group_named(name) if name.endswith(".yaml") or name in registry()[1] else None
+    return get_group(name) if name.endswith(".yaml") or name in registry()[1] else None
 
 
 def _group_of_file(path: Path) -> Group:
-    """Return the group of a user's file, whose members are packaged, or defined in the same folder."""
-    from halu_tasks.tasks.keys import GroupKeys, validated
-
+    """Read the group of a user's file. Its members are packaged, or defined in the same folder."""
     file, (tasks, groups) = read_task_file(path), registry()
     check_tags(file, {*tasks, *groups})
     validated(GroupKeys, file, file.values)
-    beside = [read_task_file(each) for each in path.parent.glob("*.yaml")]
-    others = {name: group.file for name, group in groups.items()}
-    others |= {str(each.values["group"]): each for each in beside if "group" in each.values}
-    members = {name for each in others.values() for name in each.values.get("task") or ()}
+    siblings = [read_task_file(each) for each in path.parent.glob("*.yaml")]
+    group_files = {name: group.file for name, group in groups.items()}
+    group_files |= {str(each.values["group"]): each for each in siblings if "group" in each.values}
+    members = {name for each in group_files.values() for name in each.values.get("task") or ()}
     wanted = members - {*tasks}
-    own = {name: task_of(each) for each in beside if (name := str(each.values.get("task"))) in wanted}
-    group = Group(file, tasks | own, others)
+    own_tasks = {name: task_of(each) for each in siblings if (name := str(each.values.get("task"))) in wanted}
+    group = Group(file, tasks | own_tasks, group_files)
     group.check()
     return group
 
 
-def task_named(name: str) -> Task:
-    """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
+def get_task(name: str) -> Task:
+    """Return a packaged task by its name, or the task of a user's file if `name` ends in `.yaml`.
 
     Raises:
         UsageError: The task or file does not exist, or the file is invalid.
@@ -378,7 +371,7 @@ def task_named(name: str) -> Task:
     tasks, groups = registry()
     if name in groups:
         raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
-    return _known(tasks, name, "task")
+    return _lookup(tasks, name, "task")
 
 
 def task_of_file(path: Path) -> Task:
@@ -409,7 +402,7 @@ def task_of(file: TaskFile) -> Task:
             raise file.fault("reference_task", f"{reason}; a new task names itself")
         return Task(with_defaults(file)).check()
     derived = Task(file, packaged)
-    is_own = derived.suggested or {*derived.differing(packaged)} - {"metadata"}
+    is_own = derived.suggested_models or {*derived.differing_keys(packaged)} - {"metadata"}
     return derived.check() if is_own else packaged.check()
 
 

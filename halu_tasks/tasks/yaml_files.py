@@ -15,6 +15,7 @@ from typing import Any
 
 import yaml
 
+import halu_tasks.task_configs
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import open_yaml
 
@@ -52,7 +53,7 @@ class TaskFile:
 
     Attributes:
         path: The file itself.
-        values: The value of each key; the file's own keys replace those of included files.
+        values: The value of each key; the file's own keys replace keys of included files.
         places: Where each key is set, as `path:line`.
     """
 
@@ -73,9 +74,7 @@ class TaskFile:
 
 def task_configs() -> Path:
     """Return the folder of the packaged task files."""
-    from halu_tasks import task_configs
-
-    return Path(task_configs.__path__[0])
+    return Path(halu_tasks.task_configs.__path__[0])
 
 
 def packaged_files() -> list[Path]:
@@ -83,45 +82,45 @@ def packaged_files() -> list[Path]:
     return sorted(task_configs().glob("**/*.yaml"))
 
 
-def read_task_file(path: Path, known: dict[Path, tuple[Path, Entries]] | None = None) -> TaskFile:
+def read_task_file(path: Path, files_read: dict[Path, tuple[Path, Entries]] | None = None) -> TaskFile:
     """Read a task file and the files that it includes.
 
     Args:
         path: The file.
-        known: The files that were read before, each with what its path leads to and what it sets itself; those read
-            now are added.
+        files_read: The files that were read before, each with its resolved path and its own entries; those read now
+            are added.
 
     Raises:
         UsageError: The file cannot be read, is not YAML or not a mapping, sets a key twice, or includes a file, such
             as itself, twice (which lm-eval refuses, too). The message names file and line.
     """
-    entries = _read(path, set(), {} if known is None else known)
+    entries = _read(path, set(), {} if files_read is None else files_read)
     values = {key: value for key, (value, _) in entries.items()}
     return TaskFile(path, values, {key: place for key, (_, place) in entries.items()})
 
 
-def _read(path: Path, seen: set[Path], known: dict[Path, tuple[Path, Entries]]) -> Entries:
-    if path not in known:
-        known[path] = path.expanduser().resolve(), _own_entries(path)
-    resolved, own = known[path]
+def _read(path: Path, seen: set[Path], files_read: dict[Path, tuple[Path, Entries]]) -> Entries:
+    if path not in files_read:
+        files_read[path] = path.expanduser().resolve(), _own_entries(path)
+    resolved, own_entries = files_read[path]
     if resolved in seen:
         raise UsageError(f"{path}: include: the file is included twice; include each file once")
     seen.add(resolved)
     included = Entries()
-    names, place = own.get("include", ([], ""))
+    names, place = own_entries.get("include", ([], ""))
     for name in names if isinstance(names, list) else [names]:
         if not isinstance(name, str):
             raise UsageError(f"{place}: include: expected the path of a file, got {name!r}")
-        if (file := path.parent / Path(name).expanduser()) not in known and not file.is_file():
+        if (file := path.parent / Path(name).expanduser()) not in files_read and not file.is_file():
             raise UsageError(f"{place}: include: no such file: {file}")
-        included |= _read(file, seen, known)
-    entries = included | own
+        included |= _read(file, seen, files_read)
+    entries = included | own_entries
     entries.pop("include", None)
     return entries
 
 
 def _own_entries(path: Path) -> Entries:
-    """Read what one file sets itself."""
+    """Read one file without the files that it includes."""
     nodes: list[tuple[int, Any, Any]] = []
     with open_yaml(path) as loader:
         function = {"!function": lambda loader, node: FunctionName(str(loader.construct_scalar(node)), path.parent)}
@@ -142,7 +141,7 @@ def _own_entries(path: Path) -> Entries:
 
 
 def load_object(value: Any) -> Any:
-    """Return the object that a `!function` names, or any other value, such as one that lm-eval has loaded, as it is.
+    """Import the object that a `!function` names; return any other value, such as one that lm-eval has loaded.
 
     As in lm-eval, a module in the folder of the file takes precedence over an installed one.
 
@@ -151,13 +150,13 @@ def load_object(value: Any) -> Any:
     """
     if not isinstance(value, FunctionName):
         return value
-    found = find_object(value)
+    loaded = find_object(value)
     NAMED.add(value.logged)
-    return found
+    return loaded
 
 
 def find_object(value: FunctionName) -> Any:
-    """Return the object that a `!function` names, without a note that a task file has named it.
+    """Import the object that a `!function` names, without recording that a task file has named it.
 
     Raises:
         ValueError: The module or the object cannot be imported.
@@ -188,7 +187,7 @@ def _module_in(folder: Path | None, name: str) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Return a value as it can be compared between files.
+    """Convert a value so that it can be compared between files.
 
     A function is compared as an object, whether the file names it or lm-eval has loaded it.
     """

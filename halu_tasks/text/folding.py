@@ -1,8 +1,8 @@
-"""Folding: the form in which strings are compared and found in a text, that of words, tokens, and the language.
+"""Folding of strings and words for comparison, tokens, and the language of a text.
 
-Two strings are the same if `normalise` returns the same of both, and a string stands in a text where the two are the
-same (`folded_with_places`). Neither tells composed from decomposed characters (NFC, NFD), nor compatible ones, case,
-styles of quotes and hyphens, the digits of scripts, or runs of white space.
+Two strings are the same if `normalise` returns the same for both, and a string occurs in a text where their folded
+forms are the same (`folded_with_places`). Neither distinguishes composed from decomposed characters (NFC, NFD),
+compatible characters, case, styles of quotes and hyphens, the digits of scripts, or runs of white space.
 
 Words are folded further, so that all spellings of a word become the same (`fold`). Folded are case, full-width letters,
 accents, dotted and dotless i; Arabic diacritics, tatweel and spellings of alef, ta marbuta, ya and kaf; the nukta and
@@ -49,8 +49,8 @@ def fold(text: str) -> str:
 def slug(label: str) -> str:
     """Return a label as part of a metric's name: in lower case, with underscores between its words, in any script."""
     text = unicodedata.normalize("NFC", label).casefold()
-    kept = (char if unicodedata.category(char)[0] in "LMN" else " " for char in text)
-    return "_".join("".join(kept).split())
+    chars = (char if unicodedata.category(char)[0] in "LMN" else " " for char in text)
+    return "_".join("".join(chars).split())
 
 
 # --- what is the same -------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ def _may_join(char: str) -> bool:
 
 @lru_cache(maxsize=2**14)
 def _joined(last: str, char: str) -> str:
-    """Return what the next character of a text may be joined to, together with this one; empty if this begins anew."""
+    """Return what the next character may be joined to: the composed character, or the marked one; otherwise ""."""
     both = unicodedata.normalize("NFKC", last + char)
     return both if len(both) == 1 else last if unicodedata.combining(char) else ""
 

@@ -50,7 +50,7 @@ class Mark(NamedTuple):
 
 
 def _as_it_is(category: Any) -> str:
-    """Return a category that is a string or a list of one; a list of several does not say which."""
+    """Return a category that is a string, or the only one in a list; otherwise an empty string."""
     (only,) = category if isinstance(category, list) and len(category) == 1 else (category,)
     return only if isinstance(only, str) else ""
 
@@ -186,8 +186,8 @@ def bare(text: str, mark: Mark) -> Mark:
 def trimmed(text: str, marks: Iterable[Mark]) -> list[Mark]:
     """Return the marks that count where there are no degrees, without white space at their ends.
 
-    Those of one category that overlap or touch are one; the order is that of the text. Both the gold and what is
-    returned are trimmed in this way, so that the gold itself always has a full score.
+    Marks of one category that overlap or touch are merged; the order is the order of the text. Both the gold and what
+    is returned are trimmed in this way, so that the gold itself always has a full score.
     """
     by_category, own = dict[str, list[Span]](), list[Mark]()
     for mark in marks:

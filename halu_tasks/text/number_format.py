@@ -65,10 +65,10 @@ def escaped(value: object) -> str:
 
 def code_block(text: str, language: str = "") -> str:
     """Put a string in a code block whose fence it cannot close; control characters are replaced."""
-    shown = _without(("Cc", "Cs"), text.replace("\r\n", "\n"))
-    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    visible = _without(("Cc", "Cs"), text.replace("\r\n", "\n"))
+    longest = max((len(run) for run in re.findall(r"`+", visible)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{shown.rstrip()}\n{fence}"
+    return f"{fence}{language}\n{visible.rstrip()}\n{fence}"
 
 
 def _without(categories: Container[str], text: str) -> str:

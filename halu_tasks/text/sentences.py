@@ -178,7 +178,6 @@ def _lines(text: str, most: int) -> Iterator[Span]:
 
 
 def _split(text: str, start: int, end: int, language: str) -> Iterator[Span]:
-    """Yield the spans of a block's sentences."""
     brackets = _BRACKETS.finditer(text, start, end)
     bracket = next(brackets, None)
     at = start

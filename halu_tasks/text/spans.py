@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from rapidfuzz import fuzz
+
 from halu_tasks.text.folding import Folded, folded, folded_with_places
 
 Span = tuple[int, int]
@@ -76,9 +78,6 @@ class Text:
         return self._nearest(plain)
 
     def _nearest(self, plain: str) -> list[Span]:
-        """Return the part of the text most similar to the folded string, if it is similar enough."""
-        from rapidfuzz import fuzz  # imported here because most strings are found as they are
-
         text = self._folded.text
         size, room = len(plain), len(text)
         if size > room:

@@ -20,7 +20,7 @@ from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
 from halu_tasks.data.locate import SAMPLE, find_beside, locate
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import SOURCES, Source, SourceFile
-from halu_tasks.tasks import build, registry, source_named
+from halu_tasks.tasks import build, get_source, registry
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
@@ -127,7 +127,7 @@ def test_where_the_cache_is(given: dict[str, str], expected: str, monkeypatch: p
 
 def test_an_unknown_source_lists_the_known() -> None:
     with pytest.raises(UsageError, match=r"unknown source 'refakt' \(did you mean 'refact'\?\); known: refact, cfaith"):
-        source_named("refakt")
+        get_source("refakt")
 
 
 # --- checksums ----------------------------------------------------------------------------------

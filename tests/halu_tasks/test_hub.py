@@ -263,7 +263,7 @@ def test_a_token_is_sent_to_the_hub(ran: dict[str, Ran], server: HubServer) -> N
 
 def test_a_users_dataset_has_the_items_of_its_split(ran: dict[str, Ran]) -> None:
     items = [item["id"] for item in ran["test"].items]
-    assert items == [item.id for item in build("refact_correction", Options(data="sample")).asked]
+    assert items == [item.id for item in build("refact_correction", Options(data="sample")).shuffled_items]
     swapped = [row["sample_id"] for row in ROWS[:3] if row["error_type"] == "swap"]
     assert [item["id"] for item in ran["file"].items] == swapped
 

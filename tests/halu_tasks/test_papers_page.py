@@ -22,7 +22,7 @@ COLUMNS = ["in the paper", "run", "option or metric", "what differs, and why"]
 PARTS = yaml.safe_load((Path(__file__).parent / "paper_parts.yaml").read_text(encoding="utf-8"))
 PAPERS = tuple(PARTS)
 TASKS, GROUPS = registry()
-OF_EVERY_TASK = Options.settings().keys() - Options.of_some_tasks().keys()
+OF_EVERY_TASK = Options.settings().keys() - Options.task_specific().keys()
 JUDGE = {name for name in OF_EVERY_TASK if name.startswith("judge")}
 
 

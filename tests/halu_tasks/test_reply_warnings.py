@@ -19,7 +19,7 @@ from halu_tasks.report.summary import summary
 from halu_tasks.results.run import RunReply
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
-from halu_tasks.tasks.task_registry import task_named
+from halu_tasks.tasks.task_registry import get_task
 
 TASK = "refact_judgment_independent"
 
@@ -56,7 +56,7 @@ def test_what_helps_and_is_not_done_yet_is_advised(
     """`stops` has how many of ten unparsed replies ended why."""
     ends: dict[tuple[Outcome, str], int] = {("unparsed", stop): number for stop, number in stops.items()}
     asked = how and HowAsked(*how)
-    ((share, meaning),) = reply_warnings({"unparsed": 10}, asked or None, task_named(TASK), stops=ends)
+    ((share, meaning),) = reply_warnings({"unparsed": 10}, asked or None, get_task(TASK), stops=ends)
     assert {flag for flag in FLAGS if re.search(rf"(?<!\S)\(?{flag}\b", meaning)} == set(advised)
     assert (f"{stops.get('max_tokens')} cut by the token limit" in share) == ("max_tokens" in stops)
     assert (f"{stops.get('stop')} ended by themselves" in share) == ("stop" in stops)

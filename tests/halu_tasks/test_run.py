@@ -23,7 +23,7 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.runs.child_process import shown
 from halu_tasks.runs.model_specs import Harness, HarnessModel, named_model, read_models
 from halu_tasks.runs.run_tasks import ModelRun, Runs, checksum_of, in_folders
-from halu_tasks.solvers.methods import method_named
+from halu_tasks.solvers.methods import get_method
 from halu_tasks.tasks import registry, tasks_selected
 from halu_tasks.tasks.task_registry import packaged_file, tasks_at
 
@@ -175,7 +175,7 @@ def test_a_server_is_named_once_for_either_harness(monkeypatch: Patch, tmp_path:
 
 def test_the_methods_that_are_known_are_those_of_the_documentation() -> None:
     with pytest.raises(UsageError) as raised:
-        method_named("_format", {})
+        get_method("_format", {})
     known = str(raised.value).partition("known: plain, ")[2].split(", ")
     page = (Path(__file__).parents[2] / "docs" / "methods.md").read_text(encoding="utf-8")
     cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| [`")]

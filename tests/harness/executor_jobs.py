@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.executors.jobs import Report
+from halu_tasks.executors.jobs import Progress
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Writing:
     def finished(self, rank: int, tasks: int) -> bool:
         return (self.folder / str(rank)).exists()
 
-    def work(self, rank: int, tasks: int, report: Report) -> None:
+    def work(self, rank: int, tasks: int, report: Progress) -> None:
         with (self.folder / f"started-{rank}").open("a") as started:
             started.write(f"{os.getpid()}\n")
         starts = len((self.folder / f"started-{rank}").read_text().split())

@@ -17,7 +17,7 @@ from common import Capture, Patch
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
-from halu_tasks.executors import executor_named
+from halu_tasks.executors import get_executor
 from halu_tasks.executors.jobs import Executor, run_here
 from halu_tasks.executors.ray import run_on_ray
 from halu_tasks.executors.slurm import SlurmExecutor
@@ -147,11 +147,11 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     job = Writing(tmp_path, held=True)
     config = tmp_path / "slurm.yaml"
     config.write_text("partition: gpu\ntime: 12:00:00\nsetup: [export HALU_SETUP=1]\n")
-    executor = executor_named("slurm", 2, config)
+    executor = get_executor("slurm", 2, config)
     # an earlier command was killed after it had submitted the tasks
     command = (
-        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors import executor_named\n"
-        f"executor = executor_named('slurm', 2, pathlib.Path({str(config)!r}))\n"
+        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors import get_executor\n"
+        f"executor = get_executor('slurm', 2, pathlib.Path({str(config)!r}))\n"
         f"executor(Writing(pathlib.Path({str(tmp_path)!r}), held=True), print)"
     )
     earlier = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.DEVNULL)
@@ -162,7 +162,7 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     earlier.wait()
     lines: list[str] = []
     with pytest.raises(DataError, match="still works on 2 tasks; wait for it with --executor-tasks 2"):
-        executor_named("slurm", 3, config)(job, lines.append)
+        get_executor("slurm", 3, config)(job, lines.append)
 
     def report(line: str) -> None:
         lines.append(line)
@@ -184,7 +184,7 @@ def test_a_setting_that_is_unknown_is_named_with_its_file(
     file = tmp_path / "settings.yaml"
     file.write_text(config)
     with pytest.raises(UsageError) as error:
-        executor_named(name, 2, file)
+        get_executor(name, 2, file)
     assert str(error.value).startswith(f"{file}: {message}")
 
 
@@ -224,5 +224,5 @@ def test_an_unknown_setting_of_ray_is_named(tmp_path: Path) -> None:
     file = tmp_path / "ray.yaml"
     file.write_text(json.dumps({"num_cpu": 2}))
     with pytest.raises(UsageError, match="num_cpu") as error:
-        executor_named("ray", 2, file)
+        get_executor("ray", 2, file)
     assert str(file) in str(error.value)

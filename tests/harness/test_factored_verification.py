@@ -15,7 +15,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
 TASK = "halueval_summarization"
-SOURCE = build(TASK, Options(data="sample")).asked
+SOURCE = build(TASK, Options(data="sample")).shuffled_items
 FEW = 16
 """Items of most runs: a call costs some 20 ms of processor time, and the first of them are as good as all."""
 TRUE = {line.strip(" .") for item in SOURCE if item.target == "No" for line in item.fields["summary"].splitlines()}

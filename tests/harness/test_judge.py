@@ -468,7 +468,7 @@ def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Run) -> Non
 
     async def ask(scope: anyio.CancelScope) -> None:
         with scope:
-            labels.extend(verdict.label for verdict in await asked.of_reply(ITEMS[0], ITEMS[0].target))
+            labels.extend(verdict.label for verdict in await asked.judge_reply(ITEMS[0], ITEMS[0].target))
 
     async def run() -> None:
         scopes = [anyio.CancelScope() for _ in range(3)]

@@ -145,7 +145,7 @@ def test_each_request_on_the_wire_is_in_the_ledger(failure: Any, harness: str, s
             # in a run of Inspect, its client asks
             judge.server = server_of_judge if harness == "score" else None
             with suppress(JudgeError):
-                await judge.of_replies([(item, item.target) for item in ITEMS[:3]], lambda: None)
+                await judge.judge_replies([(item, item.target) for item in ITEMS[:3]], lambda: None)
         return judge
 
     judge = anyio.run(run)
@@ -302,7 +302,7 @@ def test_the_environment_says_what_judges_may_cost(monkeypatch: Patch, tmp_path:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     budget = open_budget(Options(), model, None)
-    assert budget and budget.limit == 0.5 and budget.most("", 100_000) > 1
+    assert budget and budget.limit == 0.5 and budget.highest_cost("", 100_000) > 1
     assert (tmp_path / "judge_costs.sqlite3").exists()
     # an option of the run has precedence
     stated = open_budget(Options(judge_max_cost=2.0, judge_price="1/1"), model, None)
@@ -316,7 +316,7 @@ def test_the_most_that_a_call_can_cost_covers_what_it_costs() -> None:
     prompt, budget = "判断下面的回答" * 100, Budget(1.0, PRICE)
     usage = ModelUsage(input_tokens=700, input_tokens_cache_read=700, output_tokens=1024)
     assert budget.cost(usage, 9.0) == pytest.approx((1400 * 2.5 + 1024 * 10) / 1e6)
-    assert budget.most(prompt, 1024) >= budget.cost(usage, 9.0)
+    assert budget.highest_cost(prompt, 1024) >= budget.cost(usage, 9.0)
 
 
 # --- verdicts -----------------------------------------------------------------------------------

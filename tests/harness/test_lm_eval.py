@@ -203,10 +203,10 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(run_lm_eval: Run, t
 
 
 def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer() -> None:
-    from halu_tasks.replies.embedded import Embedded
+    from halu_tasks.replies.embedded import EmbeddedModel
 
     with pytest.raises(UsageError, match="was asked something else"):
-        Embedded("oracle").reply("refact_correction", "nobody")
+        EmbeddedModel("oracle").reply("refact_correction", "nobody")
 
 
 def test_replay_holds_a_file_to_what_score_holds_it_to(run_lm_eval: Run, tmp_path: Path) -> None:

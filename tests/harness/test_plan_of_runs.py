@@ -118,7 +118,7 @@ def test_a_limit_counts_the_items_that_are_asked(here: Any, tmp_path: Any) -> No
     evaluation = build(EQUAL[1], Options(data="sample"))
     wanted, first = (
         sum(size({"messages": evaluation.messages(item)}) for item in items[:3])
-        for items in (evaluation.asked, evaluation.items)
+        for items in (evaluation.shuffled_items, evaluation.items)
     )
     (row,) = planned(here, "halu/oracle", "--tasks", EQUAL[1], *SAMPLE, "-o", str(tmp_path / "out"))
     assert row["calls"] == 3 and row["input_tokens"] == wanted != first

@@ -11,7 +11,7 @@ from judges import figures
 from halu_tasks.core.options import Options
 from halu_tasks.results.read import read_results
 from halu_tasks.solvers.opinions import winner
-from halu_tasks.tasks import build, registry, task_named
+from halu_tasks.tasks import build, get_task, registry
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def voting(samples: int, **arguments: Any) -> Any:
 @pytest.mark.parametrize("task", READINGS)
 def test_a_task_of_every_reading_can_be_voted_on(task: str, run_inspect: Run) -> None:
     found = figures(run_inspect(task, "halu/oracle", solver=voting(2), limit=4))
-    assert found[task_named(task).headline] == (0.0 if "hallucination_rate" in found else 1.0)
+    assert found[get_task(task).headline] == (0.0 if "hallucination_rate" in found else 1.0)
     assert found["agreement"] == 1.0 and found["votes"] == 2 and found["votes_unread"] == found["votes_tied"] == 0
 
 
@@ -127,7 +127,7 @@ def test_draws_are_requests_of_their_own_and_a_second_run_makes_none(run_method:
     assert set(voter.came.values()) == {3}
     # the task's limit of tokens, and the method's temperature
     assert {request["temperature"] for request in voter.requests} == {0.7}
-    assert {request["max_tokens"] for request in voter.requests} == {task_named(TASK).prompts.decoding.max_tokens}
+    assert {request["max_tokens"] for request in voter.requests} == {get_task(TASK).prompts.decoding.max_tokens}
     assert {len(request["messages"]) for request in voter.requests} == {2}
     second = figures(run_method(TASK, "self_consistency", voter, samples=3, same_server=True, limit=few))
     assert second["calls"] == 0 and second["cached_calls"] == 3 * few == len(voter.requests)

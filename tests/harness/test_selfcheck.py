@@ -12,8 +12,8 @@ from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
-from halu_tasks.scorers.method_metrics import Statistic, as_probability, ngram_scores
-from halu_tasks.tasks import build, task_named
+from halu_tasks.scorers.ngrams import Statistic, as_probability, ngram_scores
+from halu_tasks.tasks import build, get_task
 from halu_tasks.text.sentences import sentences
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ def flat(text: str) -> str:
 
 def subject_of(sample: Any) -> dict[str, str]:
     """The parts of a logged sample that a method looks at."""
-    return dict(task_named(sample.metadata["task"]).prompts.parts_of(sample.metadata["fields"]))
+    return dict(get_task(sample.metadata["task"]).prompts.parts_of(sample.metadata["fields"]))
 
 
 class Knower:
@@ -39,7 +39,7 @@ class Knower:
     the sentences that the context holds."""
 
     def __init__(self, task: str = TASK, label: str | None = None) -> None:
-        prompts, choices = task_named(task).prompts, task_named(task).scoring.choices
+        prompts, choices = get_task(task).prompts, get_task(task).scoring.choices
         assert choices
         self.known = {}
         for item in build(task, Options(data="sample")).items:

@@ -149,7 +149,7 @@ def test_an_announcement_or_a_mention_is_no_verdict(task: str) -> None:
 @pytest.mark.parametrize("task", LABELS)
 def test_the_prompt_itself_is_no_verdict(task: str) -> None:
     evaluation = build(task, Options(data="sample"))
-    prompts = {item.id: item.prompt for item in evaluation.asked}
+    prompts = {item.id: item.prompt for item in evaluation.shuffled_items}
     answered = [
         item.id
         for item in evaluation.items
@@ -255,7 +255,7 @@ def test_a_reply_that_ends_with_the_cue_of_the_prompt_answers_nothing_behind_it(
 
 def test_the_text_of_one_option_stands_for_its_letter() -> None:
     evaluation = build("cfaith_choice", Options(data="sample"))
-    for item in evaluation.asked:
+    for item in evaluation.shuffled_items:
         options = re.findall(r"(?m)^([A-D])\. (.+)$", item.prompt)
         assert len(options) == 4
         for letter, text in options:
