@@ -8,7 +8,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from halu_tasks.report.report_records import Cell, Column, Json, Mean, Place, Report
-from halu_tasks.report.summary import best_floor, is_above, not_above_floor
+from halu_tasks.report.summary import best_floor, doubts, is_above, leader, not_above_floor
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.metrics import Estimate
 
@@ -59,7 +59,7 @@ class Row(NamedTuple):
         kind: What is drawn: that of a `model` or of `people`.
         leads: Whether the model is better than all others.
         above_floor: Whether the interval is on the better side of the floor.
-        mark: How the model was asked otherwise than on its other tasks; usually empty.
+        mark: Why the figure says little, and how the model was asked otherwise than on its other tasks; usually empty.
     """
 
     label: str
@@ -115,7 +115,7 @@ def picture(report: Report, entries: Sequence[Entry]) -> list[Benchmark]:
     for place in places:
         names = {column.condition.benchmark for column in place.columns}
         name = names.pop() if len(names) == 1 else ""
-        benchmarks.setdefault(name, Benchmark(name)).panels.append(_panel(place, entries, name))
+        benchmarks.setdefault(name, Benchmark(name)).panels.append(_panel(report, place, entries, name))
     return sorted(benchmarks.values(), key=lambda one: bool(one.name))
 
 
@@ -137,17 +137,16 @@ def _are_corrected(cells: Iterable[Cell]) -> bool:
     return bool(corrected) and all(corrected)
 
 
-def _panel(place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
-    behind = {*not_above_floor(place)}
+def _panel(report: Report, place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
+    behind, first, why = {*not_above_floor(place)}, leader(report, place), doubts(report, place)
     cells = {entry: place.cell(entry) for entry in entries}
     is_corrected = _are_corrected(cell for cell in cells.values() if cell and cell.figure)
     rows = []
     for entry, cell in cells.items():
         figure = (cell.corrected if is_corrected else cell.figure) if cell else None
         figure = figure if figure and isfinite(figure.value) else None
-        leads = cell is not None and cell.rank == (1, 1)
-        limit = place.limit_of(entry)
-        rows.append(Row(entry.label, figure, leads=leads, above_floor=entry not in behind, mark=limit))
+        mark = ", ".join(filter(None, [*why.get(entry, ()), place.limit_of(entry)]))
+        rows.append(Row(entry.label, figure, leads=entry == first, above_floor=entry not in behind, mark=mark))
     title = place.title.removeprefix(f"{benchmark}_")
     if isinstance(place, Mean):
         title = f"mean of {len(place.columns)} tasks" if place.group == benchmark else f"mean of {title}"

@@ -116,9 +116,30 @@ def _unreadable_shares(report: Report, place: Place) -> dict[Entry, float]:
     return {entry: cell.missing.get(UNPARSED, 0) + cell.missing.get(EMPTY, 0) for entry, cell in cells}
 
 
-def _leader(report: Report, place: Place) -> Entry | None:
+def _best(report: Report, place: Place) -> Entry | None:
     """Return the entry that is better than all others; None if the items do not decide it."""
     return next((entry for entry, rank in _ranks(report, place).items() if rank == (1, 1)), None)
+
+
+def leader(report: Report, place: Place) -> Entry | None:
+    """Return the entry that leads; None if the items do not decide it, or if the best figure is not called a lead."""
+    best = _best(report, place)
+    if best is None or best in not_above_floor(place):
+        return None
+    shares = _unreadable_shares(report, place)
+    of_others = [shares[entry] for entry in _ranks(report, place) if entry != best]
+    return best if shares[best] <= _MOST and min(of_others) <= _MOST else None
+
+
+def doubts(report: Report, place: Place) -> dict[Entry, list[str]]:
+    """List by entry, in a few words each, why its figure says little about what the model knows."""
+    unreadable = {
+        entry: [f"{share:.0%} unreadable"] if share > _MOST else []
+        for entry, share in _unreadable_shares(report, place).items()
+    }
+    results = place.results if isinstance(place, Column) else {}
+    constant = {entry for entry, result in results.items() if result.constant is not None}
+    return {entry: words + ["same answer to all"] * (entry in constant) for entry, words in unreadable.items()}
 
 
 # --- the answer -------------------------------------------------------------------------------------
@@ -156,7 +177,7 @@ def _answer_of_several_models(report: Report, tasks: Sequence[Column], places: S
     won, doubted = _places_led(report, places)
     leads = [f"{label} leads on {_place_names(report, where, places, _NAMED)}" for label, where in won.items() if where]
     ranked = [task for task in tasks if _ranks(report, task)]
-    undecided = [task for task in ranked if not _leader(report, task)]
+    undecided = [task for task in ranked if not _best(report, task)]
     if leads:
         parts = leads if len(leads) <= _NAMED else [*leads[:_NAMED], f"{len(leads) - _NAMED} other models lead on some"]
         some = f"{len(undecided)} of {len(ranked)} tasks {'is' if len(undecided) == 1 else 'are'} undecided"
@@ -194,12 +215,10 @@ def _places_led(report: Report, places: Sequence[Place]) -> tuple[dict[str, list
     won: dict[str, list[Place]] = {entry.label: [] for entry in report.entries}
     doubted: list[Place] = []
     for place in places:
-        if leader := _leader(report, place):
-            unread = _unreadable_shares(report, place)
-            unread_of_others = [unread[entry] for entry in _ranks(report, place) if entry != leader]
-            read = unread[leader] <= _MOST and min(unread_of_others) <= _MOST
-            is_lead = read and leader not in not_above_floor(place)
-            (won[leader.label] if is_lead else doubted).append(place)
+        if entry := leader(report, place):
+            won[entry.label].append(place)
+        elif _best(report, place):
+            doubted.append(place)
     return won, doubted
 
 
@@ -251,7 +270,7 @@ def _open_places(report: Report, places: Sequence[Place]) -> Iterator[str]:
     by_candidates: dict[tuple[str, ...], list[Place]] = {}
     for place in places:
         ranks = _ranks(report, place)
-        if ranks and not _leader(report, place):
+        if ranks and not _best(report, place):
             first = [entry.label for entry in report.entries if ranks.get(entry, (0,))[0] == 1]
             by_candidates.setdefault(tuple(first), []).append(place)
     parts = []
@@ -318,8 +337,10 @@ def _mostly_unreadable(report: Report, tasks: Sequence[Column]) -> Iterator[Caut
         "what a model knows. Look at some replies, raise the token limit if they are cut, or ask for JSON."
     )
     affected = [task for _, task, _ in results]
-    whose = f"replies of {who}" if (who := _entry_names(report, [entry for entry, *_ in results])) else "of its replies"
-    clause = f"most {whose} could not be read on {_task_count(affected)}"
+    if who := _tasks_by_entry(report, [(entry, task) for entry, task, _ in results]):
+        clause = f"most replies could not be read ({who})"
+    else:
+        clause = f"most of its replies could not be read on {_task_count(affected)}"
     yield Caution(text, _run_command(affected, "--structured"), clause)
 
 
@@ -333,9 +354,11 @@ def _constant(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
     which = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (see the warnings)"
     text = f"Every readable answer is the same, although the correct ones differ: {which}."
     affected = [task for task, *_ in constant]
-    who = _entry_names(report, [entry for _, entry, _ in constant]) or "it"
-    where = _task_count(affected)
-    yield Caution(text, _run_command(affected, "--structured"), f"{who} gave one answer to everything on {where}")
+    if who := _tasks_by_entry(report, [(entry, task) for task, entry, _ in constant]):
+        clause = f"all readable answers were the same ({who})"
+    else:
+        clause = f"it gave one answer to everything on {_task_count(affected)}"
+    yield Caution(text, _run_command(affected, "--structured"), clause)
 
 
 def _settings(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
@@ -396,7 +419,7 @@ def _other_limits(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
 
 def _undecided(report: Report, places: Sequence[Place]) -> Iterator[Caution]:
     """Say what decides which model leads where that is open."""
-    if any(_ranks(report, place) and not _leader(report, place) for place in places):
+    if any(_ranks(report, place) and not _best(report, place) for place in places):
         command = ["halu-tasks", "plan", "RESULT", "OTHER_RESULT", "--difference", "0.05"]
         command += ["--models", str(len(report.entries)), "--tasks", str(len(report.main))]
         yield Caution("More items may decide what is open. Each pair says how many its difference needs.", command)
@@ -408,12 +431,16 @@ def _apart(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
         yield Caution(f"{what} not comparable with these and shown apart.")
 
 
-def _entry_names(report: Report, entries: Sequence[Entry]) -> str:
-    """Name entries, each once; many are counted. Empty if there is only one in the report."""
-    labels = [entry.label for entry in dict.fromkeys(entries)]
+def _tasks_by_entry(report: Report, results: Sequence[tuple[Entry, Column]]) -> str:
+    """Count the tasks of each entry; many entries are counted. Empty if there is only one in the report."""
     if len(report.entries) == 1:
         return ""
-    return joined(labels) if len(labels) <= _NAMED else f"{len(labels)} models"
+    tasks: dict[Entry, list[Column]] = {}
+    for entry, task in results:
+        tasks.setdefault(entry, []).append(task)
+    if len(tasks) > _NAMED:
+        return f"{len(tasks)} models on {_task_count([task for _, task in results])}"
+    return joined([f"{entry.label} on {_task_count(of_entry)}" for entry, of_entry in tasks.items()])
 
 
 def _task_count(tasks: Sequence[Column]) -> str:
