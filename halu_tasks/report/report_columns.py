@@ -30,7 +30,7 @@ from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.metrics import Metric, estimates
 from halu_tasks.scorers.statistics.differences import difference, difference_where_both
 from halu_tasks.scorers.statistics.planning import share_of_replies
-from halu_tasks.tasks.human_baseline import BesidePeople, OtherAnnotators
+from halu_tasks.tasks.human_baseline import AnnotatorComparison, OtherAnnotators
 from halu_tasks.text.number_format import format_estimate
 
 # maximum number of entries that are named together
@@ -112,13 +112,13 @@ def column_of(
     return column
 
 
-def _beside_people(run: Run, others: OtherAnnotators) -> BesidePeople | None:
+def _beside_people(run: Run, others: OtherAnnotators) -> AnnotatorComparison | None:
     """Put the replies of a run beside the annotators of its items; None if there are not several."""
-    return others.beside((answered.item, answered.given) for answered in run.answers)
+    return others.compare((answered.item, answered.given) for answered in run.answers)
 
 
 def _result(
-    run: Run, replaced: Sequence[Run], metrics: Sequence[Metric], headline: Metric, people: BesidePeople | None
+    run: Run, replaced: Sequence[Run], metrics: Sequence[Metric], headline: Metric, people: AnnotatorComparison | None
 ) -> Result:
     # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
     failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
@@ -165,7 +165,7 @@ def _floors(run: Run, metrics: Sequence[Metric], headline: Metric, others: Other
     scores = [task.score(mode, item, reply) for item, reply in replies]
     # without the key, the baseline is an empty reply, which says nothing of the task
     baseline = {"baseline": metrics} if "baseline" in task.values else {}
-    people, beside = others.beside(replies), dict[str, Mapping[str, float]]()
+    people, beside = others.compare(replies), dict[str, Mapping[str, float]]()
     if people:
         beside = {"baseline": {name: figure.value for name, figure in people.replies.items()}, **people.floors}
     for reply, measured in {**baseline, **task.scorers[mode].fixed_replies}.items():

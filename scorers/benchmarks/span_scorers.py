@@ -32,11 +32,11 @@ from halu_tasks.text.marks import (
     Mark,
     degree_and_category,
     marks_of,
-    placed,
+    match_quote,
+    parse_tags,
     quoted,
-    shifted,
+    shift_marks,
     trimmed,
-    unmarked,
 )
 from halu_tasks.text.spans import FUZZY_LENGTH, Span, Text
 
@@ -165,7 +165,7 @@ def _given(
         quotes = _quotes(content, text) if records or marks else []
         if marks:
             hard, soft = marks
-            own = [placed(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
+            own = [match_quote(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
             # of a model's offsets and quotations that differ, the quotations are right
             if None not in own:
                 moved = [mark for mark in own if mark] + hard[len(own) :]
@@ -173,10 +173,10 @@ def _given(
         if quotes:
             return quotes
     try:
-        bare, tagged = unmarked(reply, categories)
+        bare, tagged = parse_tags(reply, categories)
     except ValueError:
         return []
-    if marks_in := shifted(bare, tagged, text) if tagged else None:
+    if marks_in := shift_marks(bare, tagged, text) if tagged else None:
         return marks_in, marks_in
     return [_Quote(bare[mark.start : mark.end], category=mark.category) for mark in tagged]
 
