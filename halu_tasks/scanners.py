@@ -29,7 +29,7 @@ from halu_tasks.judging.judge_model import JudgeFailures, judge_of_loop
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.judged import SUMMARY, cited_sentences, score_summary, summary_of
 from halu_tasks.scorers.benchmarks.span_scorers import places
-from halu_tasks.scorers.citations import YEARS, references
+from halu_tasks.scorers.citations import YEARS, listed_papers
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import FAILED, Verdict
 from halu_tasks.scorers.reading.claims import UNSUPPORTED
@@ -136,7 +136,7 @@ def _item(transcript: Transcript, name: str) -> Item:
         raise DataError(f"metadata {name!r}: expected a list of papers, got {type(listed).__name__}")
     papers = [_paper(paper, number, name) for number, paper in enumerate(listed, 1)]
     try:
-        named = references(papers)
+        named = listed_papers(papers)
     except ValueError as error:
         raise DataError(f"metadata {name!r}: {error}") from None
     for paper, reference in zip(papers, named, strict=True):

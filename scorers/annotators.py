@@ -47,16 +47,16 @@ def pooled(item: Item, annotations: Sequence[Annotation], answer: AnswerKind) ->
     """
     gold, pool = item.gold, item.gold.pool
     if isinstance(answer, Label):
-        own = [each for each in annotations if isinstance(each, LabelAnnotation)]
-        labels: list[str | None] = [each.label for each in own]
+        label_annotations = [each for each in annotations if isinstance(each, LabelAnnotation)]
+        labels: list[str | None] = [each.label for each in label_annotations]
         rank = (*(gold.classes or answer.labels),).index
         if pool == "distinct":
-            labels = [label for _, label in {value for each in own for value in each.values}]
-        given = Counter(filter(None, labels))
+            labels = [label for _, label in {value for each in label_annotations for value in each.values}]
+        counts = Counter(filter(None, labels))
         orders: dict[str, Callable[[str], Any]] = {"any": rank, "all": lambda label: -rank(label)}
-        orders["distinct"] = lambda label: (-given[label], -rank(label))
-        order = orders.get(pool, lambda label: (-given[label], rank(label)))
-        label = min(given, key=order, default="")
+        orders["distinct"] = lambda label: (-counts[label], -rank(label))
+        order = orders.get(pool, lambda label: (-counts[label], rank(label)))
+        label = min(counts, key=order, default="")
         return replace(item, target=label, tags={**item.tags, CLASS: label} if gold.classes else item.tags)
     assert isinstance(answer, Spans)
     marked = [each.marks for each in annotations if isinstance(each, SpanAnnotation)]
@@ -107,8 +107,8 @@ def with_marks(item: Item[SpanGold], marks: Sequence[Mark], answer: Spans) -> It
     if beyond := [mark for mark in marks if mark.end > len(text)]:
         raise ValueError(f"the span {[*beyond[0][:2]]} is not within the text of {len(text)} characters")
     if unknown := {mark.category for mark in marks} - {*answer.categories, ""}:
-        known = ", ".join(answer.categories) or "none"
-        raise ValueError(f"{min(unknown)!r} is not among the categories of the answer; it has {known}")
+        categories = ", ".join(answer.categories) or "none"
+        raise ValueError(f"{min(unknown)!r} is not among the categories of the answer; it has {categories}")
     hard = trimmed(text, marks)
     strings = [text[mark.start : mark.end] for mark in hard]
     gold = replace(
@@ -156,12 +156,12 @@ def annotators_alpha(items: Sequence[Item], answer: AnswerKind, mode: str = "str
         if len(people) < 2:
             continue
         if isinstance(answer, Label):
-            given = Counter(in_mode(pooled(item, own, answer), mode).target for own in people.values())
-            counts.append(np.array([[given[label] for label in answer.labels]]))
+            counted = Counter(in_mode(pooled(item, theirs, answer), mode).target for theirs in people.values())
+            counts.append(np.array([[counted[label] for label in answer.labels]]))
         else:
             text = item.gold.text
-            spans = [[each for each in own if isinstance(each, SpanAnnotation)] for own in people.values()]
-            marks = [[bare(text, mark) for each in own for mark in each.marks] for own in spans]
+            spans = [[each for each in theirs if isinstance(each, SpanAnnotation)] for theirs in people.values()]
+            marks = [[bare(text, mark) for each in theirs for mark in each.marks] for theirs in spans]
             votes = _votes(marks, len(text))
             counts.append(np.stack([len(people) - votes, votes], axis=1))
         clusters += [item.cluster] * len(counts[-1])

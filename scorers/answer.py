@@ -55,7 +55,7 @@ class Answer(NamedTuple, Generic[T]):
 
     @property
     def outcome(self) -> Outcome:
-        """The outcome."""
+        """How the reply was read."""
         if self.value is not None:
             return INFERRED if self.inferred else ANSWERED
         return self.unanswered

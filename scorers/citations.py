@@ -44,7 +44,7 @@ _REACH = 300
 _TITLE_WORDS = 5
 
 
-class Reference(NamedTuple):
+class ListedPaper(NamedTuple):
     """A paper's name, and the parts by which its citations are recognised.
 
     Attributes:
@@ -64,7 +64,7 @@ class Reference(NamedTuple):
     titled: bool = False
 
 
-class Cited(NamedTuple):
+class CitingSentence(NamedTuple):
     """A sentence with its citations.
 
     Attributes:
@@ -93,7 +93,7 @@ _SPELLED_OUT = re.compile(r"([aou])e|(?<=a)a")
 _DANGLING = re.compile(rf"(?:{'|'.join(_WORDS['dangling'])}|\W)\W*", re.IGNORECASE)
 
 
-def references(papers: Iterable[Paper]) -> list[Reference]:
+def listed_papers(papers: Iterable[Paper]) -> list[ListedPaper]:
     """Make the reference of each paper, in order, with distinct keys.
 
     Raises:
@@ -104,7 +104,7 @@ def references(papers: Iterable[Paper]) -> list[Reference]:
     names = [(_SPELLED_OUT.sub(r"\1", "".join(_words(each.surnames[0]))), each.year) for each in without_letters]
     counts = Counter(names)
     letters = {name: iter(ascii_lowercase) for name, count in counts.items() if count > 1}
-    result: list[Reference] = []
+    result: list[ListedPaper] = []
     for reference, name in zip(without_letters, names, strict=True):
         if counts[name] > len(ascii_lowercase):
             raise ValueError(f"{counts[name]} papers named {_key(reference, '')}: there are letters for only 26")
@@ -113,14 +113,14 @@ def references(papers: Iterable[Paper]) -> list[Reference]:
     return result
 
 
-def _without_letter(paper: Paper) -> Reference:
+def _without_letter(paper: Paper) -> ListedPaper:
     surnames = tuple(surname(name) for name in paper["authors"] if any(map(str.isalnum, name)))
     title = "" if surnames else _short_title(" ".join(_TITLE_MARKS.sub(" ", paper["title"]).split()))
     year = paper["year"] if paper["year"] in YEARS else None
-    return Reference(paper, "", surnames or (title or "Anonymous",), year, titled=bool(title))
+    return ListedPaper(paper, "", surnames or (title or "Anonymous",), year, titled=bool(title))
 
 
-def _key(reference: Reference, letter: str) -> str:
+def _key(reference: ListedPaper, letter: str) -> str:
     name = f'"{reference.surnames[0]}"' if reference.titled else reference.surnames[0]
     year = str(reference.year or "n.d.")
     return f"{name} ({year}{'-' if letter and not reference.year else ''}{letter})"
@@ -252,7 +252,7 @@ _ABBREVIATED = re.compile(r"(?:[^\W\d_]{1,3}[.-]{1,2})+|Jr|Sr")
 _CAPITALS = re.compile(r"[A-Z]{1,3}")
 
 
-def cited(sentence: str, references: Sequence[Reference]) -> Cited:
+def find_citations(sentence: str, references: Sequence[ListedPaper]) -> CitingSentence:
     """Find the citations of a sentence and the papers of a list that they match, in linear time.
 
     Args:
@@ -266,7 +266,7 @@ def cited(sentence: str, references: Sequence[Reference]) -> Cited:
     citations = sorted(
         [*_by_number(text, len(references)), *_by_year(text, references)], key=lambda citation: citation[0]
     )
-    return Cited(
+    return CitingSentence(
         sentence,
         [references[index].paper for index in dict.fromkeys(index for _, papers, _ in citations for index in papers)],
         list(dict.fromkeys(written for _, papers, written in citations if not papers)),
@@ -298,8 +298,7 @@ def _by_number(text: str, count: int) -> Iterator[_Citation]:
             yield match.start(), [number - 1] if 1 <= number <= count else [], written
 
 
-def _by_year(text: str, references: Sequence[Reference]) -> Iterator[_Citation]:
-    """Find citations by name and year."""
+def _by_year(text: str, references: Sequence[ListedPaper]) -> Iterator[_Citation]:
     previous, inside = 0, False
     for dates in _DATES.finditer(text):
         between = text[previous : dates.start()]
@@ -360,8 +359,8 @@ class _Names(NamedTuple):
 def _names_before(text: str) -> _Names:
     """Read the names at the end of a text, from the last word to the first that is no part of a name."""
     part = text.rstrip(" ,:\"'»")
-    others = _OTHERS.search(part)
-    part = part[: others.start()] if others else _POSSESSIVE.sub("", part)
+    et_al = _OTHERS.search(part)
+    part = part[: et_al.start()] if et_al else _POSSESSIVE.sub("", part)
     run: list[re.Match[str]] = []
     for token in [*_TOKEN.finditer(part)][:-60:-1]:
         after = run[0][0] if run else ""
@@ -389,7 +388,7 @@ def _names_before(text: str) -> _Names:
         starts = max(starts - 1, 0)
     if not elements[0]:
         return _Names([], 0, several=False, credible=False, at=0)
-    several = bool(others or starts)
+    several = bool(et_al or starts)
     last = elements[-1][-1][0]
     credible = not _begins_sentence(last) and last.lower().strip(".") not in _WORDS["not_names"] and len(last) > 1
     at = elements[0 if several else -1][0].start()
@@ -407,7 +406,6 @@ def _is_name_word(token: str, after: str) -> bool:
 
 
 def _begins_sentence(word: str) -> bool:
-    """Return whether a word usually begins a sentence, not a name."""
     return word.lower().strip(".") in _WORDS["openings"] or (word.endswith("ly") and len(word) > 8)
 
 
@@ -438,7 +436,7 @@ def _forms(name: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(exact), frozenset({"".join(_words(" ".join(without))), acronym})
 
 
-def _matches(names: _Names, before: str, year: int | None, letter: str, references: Sequence[Reference]) -> list[int]:
+def _matches(names: _Names, before: str, year: int | None, letter: str, references: Sequence[ListedPaper]) -> list[int]:
     """Return the indexes of the papers of a year that match names best.
 
     Args:
@@ -472,9 +470,9 @@ def _matches(names: _Names, before: str, year: int | None, letter: str, referenc
     ]
 
 
-def _best(papers: list[int], others: list[list[str]], several: bool, references: Sequence[Reference]) -> list[int]:
+def _best(papers: list[int], coauthors: list[list[str]], several: bool, references: Sequence[ListedPaper]) -> list[int]:
     """Choose papers by their other authors and their number."""
-    for endings in others:
+    for endings in coauthors:
         cited_with = [
             index
             for index in papers

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from halu_tasks.scorers.columns import Array, Column, Columns
-from halu_tasks.scorers.metrics import Metric, Terms, metric, of_columns, ratio
+from halu_tasks.scorers.metrics import ColumnFunction, Metric, Terms, metric, ratio
 
 Unparsed = Literal["miss", "wrong_label", "ignored"]
 """How a reply without an answer counts in the metrics of a class; `label_metric` explains the values."""
@@ -54,7 +54,7 @@ def label_metric(figure: Figure, label: str, name: str, *, unparsed: Unparsed = 
     if figure == "f1":  # precision and recall are shares; F1 compares them
         properties["classes"] = lambda target: [target == label]
 
-    @metric(**{"name": name, "about": about, "value": ratio_or_zero, **properties})
+    @metric(**{"name": name, "form": "sums", "about": about, "value": ratio_or_zero, **properties})
     def of_label(answer: Column, target: Column) -> Terms:
         predicted, actual, missing = 1.0 * (answer == label), 1.0 * (target == label), answer == NO_LABEL
         if unparsed == "wrong_label":
@@ -88,7 +88,7 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
     def classes(target: Column) -> list[Column]:
         return [target == label for label in labels]
 
-    @metric(name=name, about=about, value=value, classes=classes)
+    @metric(name=name, form="sums", about=about, value=value, classes=classes)
     def mean_over_labels(answer: Column, target: Column) -> Terms:
         terms: list[Column] = []
         for label in names:
@@ -99,27 +99,32 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
     return mean_over_labels
 
 
-def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[[Columns], Column]) -> Metric:
+def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[..., Column]) -> Metric:
     """Create the balanced accuracy, 0 to 1: the mean over classes of the share of their items that are right.
 
     A reply without an answer is wrong, and no class of its own. The metric is undefined if only one class occurs.
 
     Args:
-        classes: The function of columns that says for each class which items are of it.
-        right: Says which items are right.
+        classes: Says for each class which items are of it; its parameters name columns.
+        right: Says which items are right; its parameters name columns, too.
     """
-    of_class = of_columns(classes)
+    is_of_class, is_right = ColumnFunction(classes), ColumnFunction(right)
 
     def value(sums: Array) -> Array:
         shares = ratio(sums.reshape(*sums.shape[:-1], -1, 2))
         return np.where((~np.isnan(shares)).sum(axis=-1, keepdims=True) > 1, shares, np.nan)
 
+    def terms(columns: Columns) -> Terms:
+        return tuple(term for of_class in is_of_class(columns) for term in (of_class * is_right(columns), of_class))
+
     return Metric(
         "balanced_acc",
-        lambda columns: tuple(term for own in of_class(columns) for term in (own * right(columns), own)),
+        terms,
+        (*is_of_class.columns, *is_right.columns),
+        "sums",
         "unweighted mean over classes of the share of their items that are right; replies without an answer are wrong",
         value=value,
-        classes=of_class,
+        classes=is_of_class,
     )
 
 
@@ -127,7 +132,7 @@ def both_right(name: str, parts: Sequence[str], **properties: Any) -> Metric:
     """Create the share of pairs in which both items are right, 0 to 1; pairs are those of `pairs_of`."""
     about = f"share of pairs ({' and '.join(parts)}) with both items right"
 
-    @metric(name=name, about=about, **properties)
+    @metric(name=name, form="sums", about=about, **properties)
     def of_pairs(row: Column, part: Column, correct: Column) -> Terms:
         first, second = pairs_of(row, part, parts)
         right, pairs = np.zeros((2, len(row)))
@@ -147,10 +152,10 @@ def pairs_of(row: Column, part: Column, parts: Sequence[str]) -> tuple[Column, C
     """
     positions, keys = [], []
     for ending in parts:
-        own = np.flatnonzero(part == ending)
-        own = own[np.argsort(row[own], kind="stable")]
-        repeat = np.arange(len(own)) - np.searchsorted(row[own], row[own])
-        positions.append(own)
-        keys.append(row[own] * (len(row) + 1) + repeat)
+        of_part = np.flatnonzero(part == ending)
+        of_part = of_part[np.argsort(row[of_part], kind="stable")]
+        repeat = np.arange(len(of_part)) - np.searchsorted(row[of_part], row[of_part])
+        positions.append(of_part)
+        keys.append(row[of_part] * (len(row) + 1) + repeat)
     _, first, second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
     return positions[0][first], positions[1][second]

@@ -76,11 +76,6 @@ class Columns:
     def __len__(self) -> int:
         return len(self.cluster)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns that were asked for."""
-        return tuple(self._known)
-
     @classmethod
     def joined(cls, parts: Sequence[Columns]) -> Columns:
         """Join the columns of different clusters."""
@@ -90,21 +85,21 @@ class Columns:
 
     def only(self, names: Iterable[str]) -> Columns:
         """Return some columns, without keeping the scores in memory that they are made of."""
-        known = {name: self[name] for name in names}
-        return Columns(known.__getitem__, self.cluster, self.clusters)
+        selected = {name: self[name] for name in names}
+        return Columns(selected.__getitem__, self.cluster, self.clusters)
 
-    def where(self, kept: npt.NDArray[np.bool_]) -> Columns:
-        """Select items."""
-        return Columns(lambda name: self[name][kept], self.cluster[kept], self.clusters)
+    def where(self, selected: npt.NDArray[np.bool_]) -> Columns:
+        """Select the items that a mask selects."""
+        return Columns(lambda name: self[name][selected], self.cluster[selected], self.clusters)
 
 
 def column_names(facts: Iterable[str]) -> set[str]:
-    """Return the names of the columns of scores with some facts, but for those of tags."""
+    """Return the names of the columns of scores with some facts, except tags."""
     # these import this
     from halu_tasks.scorers.statistics import calibration, confidence
 
-    shown = (calibration.FACT, calibration.MISSING, confidence.CONFIDENCE, confidence.MISSING)
-    return {*FIELDS, *PLACES, SCORE, *facts, *shown}
+    of_confidence = (calibration.FACT, calibration.MISSING, confidence.CONFIDENCE, confidence.MISSING)
+    return {*FIELDS, *PLACES, SCORE, *facts, *of_confidence}
 
 
 def by_cluster(scores: Iterable[ScoredReply]) -> Columns:

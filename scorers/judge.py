@@ -112,10 +112,11 @@ class JudgeSpec:
     @cached_property
     def kinds(self) -> Mapping[str, bool]:
         """The kinds of verdicts of each of which labels are a random part, and whether one reports a hallucination."""
-        own = {label: sense == "bad" for label, sense in self.labels.items()}
+        reports = {label: sense == "bad" for label, sense in self.labels.items()}
         if not self.parts:
-            return own
-        return {**own, **{name + _BESIDE: False for name, reports in own.items() if not reports}, FAILED: False}
+            return reports
+        beside = {label + _BESIDE: False for label, is_report in reports.items() if not is_report}
+        return {**reports, **beside, FAILED: False}
 
     def kind(self, label: str, is_reported: bool) -> str | None:
         """Return the kind of a verdict; None if it is none of `kinds`, as is a failure on a whole reply.

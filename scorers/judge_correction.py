@@ -1,21 +1,21 @@
-"""What is known of a judge's errors, and the rates that it measures corrected for them.
+"""A judge's errors, and the rates that it measures corrected for them.
 
-What is known is a table of replies with better labels, which are people's, a stronger judge's or a second annotator's,
-or an assumed sensitivity and specificity. A label is about one verdict on one reply, so it is only used for this reply,
-which it names by its text, or by the item's id alone if the item was answered once.
+They are estimated from a table of replies with better labels (people's, a stronger judge's or a second annotator's), or
+follow from an assumed sensitivity and specificity. A label is about one verdict on one reply, so it is only used for
+this reply, which it names by its text, or by the item's id alone if the item was answered once.
 
 With labels, the verdicts are divided into strata by what the judge said, and each stratum counts as the labelled ones
 of it do. This post-stratified estimate is the prediction-powered one (Angelopoulos and others 2023) with the mean of a
 stratum's labels as the prediction. How many of a stratum are labelled makes no difference, so labels may be drawn by
 what the judge said. A reply with several verdicts is drawn as a whole; therefore those beside a reported hallucination
 are a stratum of their own. Without labels, an assumed sensitivity and specificity give the rate of Rogan and Gladen
-(1978). Each estimate is a function of sums over clusters, so its error is that of `metrics.estimate`.
+(1978). Each estimate is a function of sums over clusters, and its error comes from `metrics.estimate`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ from halu_tasks.scorers.judge import FAILED, JudgeSpec
 from halu_tasks.scorers.metrics import Metric, Strata, Terms, mean, ratio
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.agreement import kappa_of_sums
-from halu_tasks.scorers.statistics.jackknife import Value
+from halu_tasks.scorers.statistics.jackknife import SumFunction
 
 
 class VerdictLabel(NamedTuple):
@@ -103,81 +103,88 @@ FACTS = (
     *(GIVEN, LABELS),
     *(f"assumed_{rate}_{end}" for rate in ("sensitivity", "specificity") for end in ("low", "high")),
 )
-"""The measurements that `with_known_error` adds to the scores of every judged task."""
-_SAID, _LABELLED, _BAD = "said_", "labelled_", "bad_of_"
+"""The measurements that `with_judge_errors` adds to the scores of every judged task."""
+_NUMBER, _LABELLED, _BAD = "said_", "labelled_", "bad_of_"
 """What the facts of a kind of verdicts begin with: their number, that of labels, and the sum of the labels' values."""
 _BETTER = "reference_"
 
 
-def label_facts(judged: JudgeSpec) -> set[str]:
-    """Return the names of all measurements that `with_known_error` adds."""
-    of_kinds = (begin + kind for kind in judged.kinds for begin in (_SAID, _LABELLED, _BAD))
-    return {*FACTS, *of_kinds, *(_BETTER + measurement for measurement in judged.measurements)}
+def label_facts(judge_spec: JudgeSpec) -> set[str]:
+    """Return the names of all measurements that `with_judge_errors` adds."""
+    return {
+        *FACTS,
+        *_columns_of_kinds(judge_spec.kinds),
+        *(_BETTER + measurement for measurement in judge_spec.measurements),
+    }
 
 
-def with_known_error(
-    score: ScoredReply, judged: JudgeSpec, reference: ReferenceLabels | None, assumed: Assumption | None
+def with_judge_errors(
+    score: ScoredReply, judge_spec: JudgeSpec, reference: ReferenceLabels | None, assumed: Assumption | None
 ) -> ScoredReply:
-    """Add to a judged score what is known of the judge's errors.
+    """Add what labels or assumptions say of the judge's errors to a judged score.
 
     Args:
         score: The score, with the judge's verdicts.
-        judged: What the judge was asked.
+        judge_spec: What the judge was asked.
         reference: Better labels, if there are any.
         assumed: What is assumed of the judge, if anything.
 
     Returns:
         The score with the measurements that corrected rates sum up; the same score if no judge was asked.
     """
-    if not judged.positive or not (score.verdicts or judged.measurement in score.facts):
+    if not judge_spec.positive or not (score.verdicts or judge_spec.measurement in score.facts):
         return score
-    read = [(verdict.about, verdict.label in judged.positive) for verdict in score.verdicts if verdict.label != FAILED]
-    positive = sum(said for _, said in read)
+    read = [
+        (verdict.about, verdict.label in judge_spec.positive) for verdict in score.verdicts if verdict.label != FAILED
+    ]
+    positive = sum(is_positive for _, is_positive in read)
     counts: dict[str, float] = {"verdicts": len(score.verdicts), "verdicts_read": len(read)}
     counts["verdicts_positive"] = positive
     if reference:
-        counts |= _of_labels(score, judged, reference, bool(positive))
+        counts |= _of_labels(score, judge_spec, reference, bool(positive))
     if assumed and assumed.sensitivity and assumed.specificity:
         for name, ends in (("sensitivity", assumed.sensitivity), ("specificity", assumed.specificity)):
             counts |= {f"assumed_{name}_low": ends[0], f"assumed_{name}_high": ends[1]}
-    earlier = label_facts(judged) if reference else ()  # of other labels, with which a run was scored
-    kept = {name: value for name, value in score.facts.items() if name not in earlier or name.startswith("assumed_")}
-    return replace(score, facts={**kept, **{name: float(count) for name, count in counts.items()}})
+    earlier = label_facts(judge_spec) if reference else ()  # of other labels, with which a run was scored
+    facts = {name: value for name, value in score.facts.items() if name not in earlier or name.startswith("assumed_")}
+    return replace(score, facts={**facts, **{name: float(count) for name, count in counts.items()}})
 
 
 def _of_labels(
-    score: ScoredReply, judged: JudgeSpec, reference: ReferenceLabels, is_reported: bool
+    score: ScoredReply, judge_spec: JudgeSpec, reference: ReferenceLabels, is_reported: bool
 ) -> dict[str, float]:
     """Count the verdicts of each kind, and what labels say of them."""
     counts: dict[str, float] = {GIVEN: len(reference), LABELS: 0}
     for verdict in score.verdicts:
-        if (kind := judged.kind(verdict.label, is_reported)) is None:
+        if (kind := judge_spec.kind(verdict.label, is_reported)) is None:
             continue
         label = None if verdict.label == FAILED else reference.of_verdict(score, verdict.about)
         numbers = (1.0, 1.0, label.value) if label else (1.0, 0.0, 0.0)
-        for begin, number in zip((_SAID, _LABELLED, _BAD), numbers, strict=True):
+        for begin, number in zip((_NUMBER, _LABELLED, _BAD), numbers, strict=True):
             counts[begin + kind] = counts.get(begin + kind, 0.0) + number
         counts[LABELS] += label is not None
         if label and reference.name_labels:  # a reply with further measurements has one verdict
-            for name, values in judged.measurements.items():
-                counts[_BETTER + name] = sum(share * values[said] for said, share in label.labels.items())
+            for name, values in judge_spec.measurements.items():
+                counts[_BETTER + name] = sum(
+                    share * values[name_of_label] for name_of_label, share in label.labels.items()
+                )
     return counts
 
 
-def unlabelled_kinds(judged: JudgeSpec, scores: Sequence[ScoredReply]) -> dict[str, int]:
+def unlabelled_kinds(judge_spec: JudgeSpec, scores: Sequence[ScoredReply]) -> dict[str, int]:
     """Return the number of verdicts of each kind of which none has a label; failed ones cannot have any."""
     of_kinds = {
-        kind: [sum(score.facts.get(begin + kind, 0.0) for score in scores) for begin in (_SAID, _LABELLED)]
-        for kind in judged.kinds
+        kind: [sum(score.facts.get(begin + kind, 0.0) for score in scores) for begin in (_NUMBER, _LABELLED)]
+        for kind in judge_spec.kinds
         if kind != FAILED
     }
-    return {kind: round(said) for kind, (said, labelled) in of_kinds.items() if said and not labelled}
+    return {kind: round(number) for kind, (number, labelled) in of_kinds.items() if number and not labelled}
 
 
 def _same_reply(labelled: str, answer: str | list[str] | None) -> bool:
     """Return whether a label is of a reply, of which scores keep the beginning."""
-    kept = squeezed(answer if isinstance(answer, str) else "\n".join(answer or ()))
-    return squeezed(labelled).removesuffix("…").startswith(kept.removesuffix("…")) if kept else not labelled
+    beginning = squeezed(answer if isinstance(answer, str) else "\n".join(answer or ()))
+    return squeezed(labelled).removesuffix("…").startswith(beginning.removesuffix("…")) if beginning else not labelled
 
 
 # --- corrected rates --------------------------------------------------------------------------------------
@@ -189,12 +196,12 @@ def rogan_gladen(share: Array, sensitivity: Array, specificity: Array) -> Array:
         return np.asarray((share + specificity - 1) / (sensitivity + specificity - 1))
 
 
-def judge_error_metrics(rate: str, judged: JudgeSpec, top: float = 1.0) -> tuple[Metric, ...]:
+def judge_error_metrics(rate: str, judge_spec: JudgeSpec, top: float = 1.0) -> tuple[Metric, ...]:
     """Create the corrected figures of a rate, and the judge's errors.
 
     Args:
         rate: The name of the rate, the mean of `JudgeSpec.measurement` over replies.
-        judged: What the judge is asked.
+        judge_spec: What the judge is asked.
         top: The highest possible value of the rate; may be infinite.
 
     Returns:
@@ -202,9 +209,9 @@ def judge_error_metrics(rate: str, judged: JudgeSpec, top: float = 1.0) -> tuple
         `<rate>_assumed_low` and `…_high`, which need an assumed sensitivity and specificity.
     """
     # a more sensitive judge misses less, and a less specific one reports more that is not there
-    low, high = (_assumed(rate, judged.measurement, top, *ends) for ends in (("low", "high"), ("high", "low")))
-    raw = mean(rate, judged.measurement, higher_is_better=False, range=(0.0, top))
-    return corrected(raw, judged), *_errors(judged), low, high
+    low, high = (_assumed(rate, judge_spec.measurement, top, *ends) for ends in (("low", "high"), ("high", "low")))
+    raw = mean(rate, judge_spec.measurement, higher_is_better=False, range=(0.0, top))
+    return corrected(raw, judge_spec), *_errors(judge_spec), low, high
 
 
 @dataclass(frozen=True)
@@ -213,24 +220,36 @@ class Corrected:
 
     Attributes:
         metric: The metric, by the judge's verdicts.
-        judged: What the judge is asked.
+        judge_spec: What the judge is asked.
     """
 
     metric: Metric
-    judged: JudgeSpec
+    judge_spec: JudgeSpec
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it reads."""
+        better = (_BETTER + name for name in self.metric.columns if name in self.judge_spec.measurements)
+        return (
+            *self.metric.columns,
+            *better,
+            self.judge_spec.measurement,
+            LABELS,
+            *_columns_of_kinds(self.judge_spec.kinds),
+        )
 
     def __call__(self, columns: Columns) -> Terms:
-        """Return the sums of `Strata`, and those of the metric by the judge."""
-        items = _known(columns, self.judged.measurement, LABELS)
+        """Return the sums of `Strata`, and the sums of the metric by the judge."""
+        items = _has_all(columns, self.judge_spec.measurement, LABELS)
         terms: list[Array] = []
-        for kind, reports in self.judged.kinds.items():
-            said, labelled, bad = _of_kind(columns, kind)
+        for kind, reports in self.judge_spec.kinds.items():
+            number, labelled, bad = _of_kind(columns, kind)
             by_judge = self._of(columns, np.full(len(columns), float(reports)), "")
             with np.errstate(invalid="ignore"):
                 by_people = self._of(columns, bad / labelled, _BETTER)
-            known = np.where(np.isnan(by_people), 0.0, labelled)
-            of_kind = said, said * by_judge, known, known * np.nan_to_num(by_people)
-            terms += [np.where(items & (said > 0), term, 0.0) for term in of_kind]
+            labelled = np.where(np.isnan(by_people), 0.0, labelled)
+            of_kind = number, number * by_judge, labelled, labelled * np.nan_to_num(by_people)
+            terms += [np.where(items & (number > 0), term, 0.0) for term in of_kind]
         return *terms, np.where(items, self.metric.terms(columns), 0.0), items
 
     def _of(self, columns: Columns, bad: Array, better: str) -> Array:
@@ -243,22 +262,22 @@ class Corrected:
         """
 
         def read(name: str) -> npt.NDArray[Any]:
-            if name == self.judged.measurement:
+            if name == self.judge_spec.measurement:
                 return bad
-            return columns[better + name if name in self.judged.measurements else name]
+            return columns[better + name if name in self.judge_spec.measurements else name]
 
         return np.asarray(self.metric.terms(Columns(read, columns.cluster, columns.clusters)), dtype=np.float64)
 
 
-def corrected(metric: Metric, judged: JudgeSpec) -> Metric:
+def corrected(metric: Metric, judge_spec: JudgeSpec) -> Metric:
     """Create the estimate of a judged metric, a mean over replies, that better labels correct, `<metric>_ppi`.
 
     Args:
-        metric: The metric by the judge's verdicts, whose measurements are those of `judged`.
-        judged: What the judge is asked.
+        metric: The metric by the judge's verdicts, whose measurements are those of `judge_spec`.
+        judge_spec: What the judge is asked.
     """
     bottom, top = metric.range
-    strata = Strata(len(judged.kinds), (bottom, min(top, 1.0)))
+    strata = Strata(len(judge_spec.kinds), (bottom, min(top, 1.0)))
 
     def value(sums: Array) -> Array:
         _, by_judge, by_labels = strata.by_labels(sums)
@@ -266,7 +285,9 @@ def corrected(metric: Metric, judged: JudgeSpec) -> Metric:
 
     return Metric(
         f"{metric.name}_ppi",
-        Corrected(metric, judged),
+        terms := Corrected(metric, judge_spec),
+        terms.columns,
+        "sums",
         f"{metric.name} corrected by the reference's labels, a prediction-powered estimate",
         higher_is_better=metric.higher_is_better,
         range=metric.range,
@@ -280,8 +301,12 @@ def corrected(metric: Metric, judged: JudgeSpec) -> Metric:
 
 def _of_kind(columns: Columns, kind: str) -> tuple[Array, Array, Array]:
     """Return the number of verdicts of a kind on each reply, that of labels, and the sum of the labels' values."""
-    said, labelled, bad = (np.nan_to_num(columns[begin + kind]) for begin in (_SAID, _LABELLED, _BAD))
-    return said, labelled, bad
+    number, labelled, bad = (np.nan_to_num(columns[begin + kind]) for begin in (_NUMBER, _LABELLED, _BAD))
+    return number, labelled, bad
+
+
+def _columns_of_kinds(kinds: Iterable[str]) -> Iterator[str]:
+    return (begin + kind for kind in kinds for begin in (_NUMBER, _LABELLED, _BAD))
 
 
 def _has_labels(columns: Columns) -> list[npt.NDArray[np.bool_]]:
@@ -289,15 +314,15 @@ def _has_labels(columns: Columns) -> list[npt.NDArray[np.bool_]]:
 
 
 def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specificity: str) -> Metric:
-    """Create the rate at one end of what an assumption allows; the end of the rate is that of the specificity."""
+    """Create the rate at the end of what an assumption allows that the specificity is at."""
     end = "low" if specificity == "low" else "high"
     names = [f"assumed_sensitivity_{sensitivity}", f"assumed_specificity_{specificity}"]
 
     def terms(columns: Columns) -> Terms:
-        known, counted = _known(columns, names[0]), _known(columns, names[0], measurement)
+        has_assumption, counted = _has_all(columns, names[0]), _has_all(columns, names[0], measurement)
         return (
-            *(np.where(known, columns[name], 0.0) for name in ("verdicts_positive", "verdicts_read", *names)),
-            known,
+            *(np.where(has_assumption, columns[name], 0.0) for name in ("verdicts_positive", "verdicts_read", *names)),
+            has_assumption,
             np.where(counted, columns[measurement] - columns["verdicts_positive"], 0.0),
             np.where(counted, columns["verdicts"], 0.0),
             counted,
@@ -307,8 +332,8 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
         without_judge, verdicts, replies = np.moveaxis(sums[..., -3:], -1, 0)
         share = rogan_gladen(ratio(sums), ratio(sums[..., [2, 4]]), ratio(sums[..., [3, 4]]))
         # without any verdict, there is still what needs no judge
-        judged = np.where(verdicts > 0, share * verdicts, 0.0)
-        return ratio(np.stack([without_judge + judged, replies], axis=-1))
+        by_judge = np.where(verdicts > 0, share * verdicts, 0.0)
+        return ratio(np.stack([without_judge + by_judge, replies], axis=-1))
 
     def bounds(total: Array) -> tuple[float, float]:
         # what judges make of none and of all replies, so that the interval is that of the judge's rate, corrected
@@ -318,18 +343,19 @@ def _assumed(rate: str, measurement: str, top: float, sensitivity: str, specific
     return Metric(
         f"{rate}_assumed_{end}",
         terms,
+        ("verdicts", "verdicts_read", "verdicts_positive", *names, measurement),
+        "sums",
         f"{rate} at the {end} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
         higher_is_better=False,
         range=(0.0, top),
         value=value,
         requires_option="assume",
-        classes=lambda columns: [_known(columns, names[0])],
+        classes=lambda columns: [_has_all(columns, names[0])],
         bounds=bounds,
     )
 
 
-def _known(columns: Columns, *names: str) -> npt.NDArray[np.bool_]:
-    """Return which items have all of some measurements."""
+def _has_all(columns: Columns, *names: str) -> npt.NDArray[np.bool_]:
     return np.asarray(np.all([~np.isnan(columns[name]) for name in names], axis=0), dtype=bool)
 
 
@@ -337,34 +363,36 @@ _Confusions = Callable[[Array, Array, Array, Array], "tuple[Array, Array]"]
 """Computes part and whole from the numbers of verdicts, hallucinations, reported ones, and reported hallucinations."""
 
 
-def _errors(judged: JudgeSpec) -> tuple[Metric, Metric, Metric]:
+def _errors(judge_spec: JudgeSpec) -> tuple[Metric, Metric, Metric]:
     """Create `judge_sensitivity`, `judge_specificity` and `judge_kappa`, in which each label stands for its kind."""
-    kinds = {kind: reports for kind, reports in judged.kinds.items() if kind != FAILED}
+    kinds = {kind: reports for kind, reports in judge_spec.kinds.items() if kind != FAILED}
     strata, reported = Strata(len(kinds), (0.0, 1.0), is_linear=False), np.array([*kinds.values()])
 
     def terms(columns: Columns) -> Terms:
-        known = _known(columns, LABELS)
+        has_labels = _has_all(columns, LABELS)
         terms = []
         for kind, reports in kinds.items():
-            said, *by_labels = _of_kind(columns, kind)
-            terms += [np.where(known, term, 0.0) for term in (said, said * reports, *by_labels)]
+            number, *by_labels = _of_kind(columns, kind)
+            terms += [np.where(has_labels, term, 0.0) for term in (number, number * reports, *by_labels)]
         return tuple(terms)
 
     def confusions(sums: Array) -> tuple[Array, Array, Array, Array]:
         verdicts, by_judge, by_labels = strata.by_labels(sums)
         return *(each.sum(axis=-1) for each in (verdicts, by_labels, by_judge)), by_labels[..., reported].sum(axis=-1)
 
-    def share(of: _Confusions) -> Value:
-        return lambda sums: ratio(np.stack(of(*confusions(sums)), axis=-1))
+    def share(part_and_whole: _Confusions) -> SumFunction:
+        return lambda sums: ratio(np.stack(part_and_whole(*confusions(sums)), axis=-1))
 
     def kappa(sums: Array) -> Array:
         n, bad, says, both = confusions(sums)
         return kappa_of_sums(np.stack([n, n - bad - says + 2 * both, bad, says, n - bad, n - says], axis=-1))
 
-    def error(name: str, about: str, value: Value, bottom: float = 0.0) -> Metric:
+    def error(name: str, about: str, value: SumFunction, bottom: float = 0.0) -> Metric:
         return Metric(
             name,
             terms,
+            (LABELS, *_columns_of_kinds(kinds)),
+            "sums",
             about,
             range=(bottom, 1.0),
             value=value,

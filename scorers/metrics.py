@@ -1,6 +1,6 @@
 """Metrics: functions of columns, each with a clustered standard error and a 95% interval.
 
-A metric is a function whose parameters name columns (`columns.Columns`). It returns one of three things:
+A metric is a function whose parameters name columns (`columns.Columns`). It returns one of three things (`Form`):
 
     @metric(about="share of items answered with the target")
     def acc(correct):
@@ -15,7 +15,7 @@ A metric is a function whose parameters name columns (`columns.Columns`). It ret
         "Median length of a text."  # `about`, but python -OO drops docstrings
         return np.median(text_chars)  # the metric itself
 
-It must accept columns of no items. The error comes from leaving out one cluster at a time (`statistics.jackknife`), and
+The error comes from leaving out one cluster at a time (`statistics.jackknife`), and
 the interval from the error (`statistics.intervals`). Sums over items are exact: they do not depend on the order of
 items, nor on how these are divided among processes, and do not need all items in memory. A metric that is returned
 itself does.
@@ -27,9 +27,9 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import cached_property, update_wrapper
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -39,21 +39,27 @@ from halu_tasks.scorers.columns import TAG, Array, Columns, Numbers, by_cluster
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import FEWEST, exact_interval, mean_interval
 from halu_tasks.scorers.statistics.jackknife import (
+    ErrorBasis,
     Flags,
-    LeftOut,
+    Jackknife,
     Stratum,
+    SumFunction,
     Sums,
-    Value,
     leave_out,
     leave_out_items,
     reach_of_strata,
 )
 
-__all__ = ["Array", "Columns", "by_cluster"]
-
 _T = TypeVar("_T")
 Terms = Any
-"""What the function of a metric returns: a number for each item, several of these as a tuple, or the metric itself."""
+"""What the function of a metric returns; `Form` lists the types."""
+Form = Literal["mean", "sums", "figure"]
+"""What the function of a metric returns.
+
+- `mean`: an array with a number for each item, of which the metric is the mean;
+- `sums`: a tuple of such arrays, of whose sums the metric is a function;
+- `figure`: the metric itself, a number.
+"""
 # a bias up to this is a rounding error
 _ROUNDING = 1e-9
 
@@ -116,8 +122,8 @@ class Strata(NamedTuple):
         strata = sums[..., : _OF_STRATUM * self.number].reshape(*sums.shape[:-1], self.number, _OF_STRATUM)
         items, by_judge, labelled, by_people = np.moveaxis(strata, -1, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            known = np.where(labelled > 0, items * (by_people / labelled), by_judge)
-        return items, by_judge, np.where((labelled > 0).any(axis=-1, keepdims=True), known, np.nan)
+            by_labels = np.where(labelled > 0, items * (by_people / labelled), by_judge)
+        return items, by_judge, np.where((labelled > 0).any(axis=-1, keepdims=True), by_labels, np.nan)
 
 
 @dataclass(frozen=True)
@@ -127,11 +133,13 @@ class Metric:
     Attributes:
         name: The name under which the metric is reported.
         terms: The metric's function, of all columns.
+        inputs: The names of the columns that `terms` and `classes` read.
+        form: What `terms` returns; None to find out by calling it with columns of no items.
         about: One line that explains the metric in listings.
         higher_is_better: Whether higher values are better; None if neither direction is (a bias, a count).
         range: The lowest and the highest possible value; the highest may be infinite.
         value: Computes the metric from sums of shape (…, K), if the function returns what is summed up; of an average
-            over classes, the figure of each (`jackknife.Value`), whose intervals give that of their mean.
+            over classes, the figure of each (`jackknife.SumFunction`), whose intervals give that of their mean.
         requires_option: The option without which the metric is undefined, if any.
         within: Tags with their values, if the metric is computed only over the items with all of them.
         classes: For a metric that compares or averages classes, the function of columns that says for each class which
@@ -147,10 +155,12 @@ class Metric:
 
     name: str
     terms: Callable[[Columns], Terms]
+    inputs: tuple[str, ...]
+    form: Form | None = None
     about: str = ""
     higher_is_better: bool | None = True
     range: tuple[float, float] = (0.0, 1.0)
-    value: Value = ratio
+    value: SumFunction = ratio
     requires_option: str | None = None
     within: tuple[tuple[str, str], ...] = ()
     classes: Callable[[Columns], Sequence[npt.ArrayLike]] = lambda columns: ()
@@ -167,7 +177,7 @@ class Metric:
     @property
     def item(self) -> Callable[[ScoredReply], float] | None:
         """The function that computes the metric of a single item; None if it is no mean over items."""
-        if isinstance(self._of_nothing[0], tuple) or not self.has_sums:
+        if self._form != "mean":
             return None
         return lambda score: float(self.terms(Columns.of([score]))[0])
 
@@ -183,18 +193,18 @@ class Metric:
     @property
     def has_sums(self) -> bool:
         """Whether the metric is computed from sums over items, which need not be in memory at the same time."""
-        return isinstance(self._of_nothing[0], tuple) or np.ndim(self._of_nothing[0]) > 0
+        return self._form != "figure"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns that the metric and its classes read."""
-        return self._of_nothing[1]
+    def columns(self) -> set[str]:
+        """The names of the columns that the metric reads, including the tags of `within`."""
+        return {*self.inputs, *(TAG + tag for tag, _ in self.within)}
 
-    def support(self, total: Array, clusters: int, of_classes: Numbers) -> tuple[float, tuple[float, float]] | None:
-        """Say on what the error rests (`jackknife.Support`)."""
+    def error_basis(self, total: Array, clusters: int, of_classes: Numbers) -> ErrorBasis | None:
+        """Find what the error rests on (`jackknife.FindBasis`)."""
         bounds = self.bounds(total) if self.bounds else self.range
-        rests_on, fewest = (float(of_classes.min()), FEWEST) if len(of_classes) else (float(clusters), 2)
-        return (rests_on, bounds) if bounds and rests_on >= fewest else None
+        number, fewest = (float(of_classes.min()), FEWEST) if len(of_classes) else (float(clusters), 2)
+        return ErrorBasis(number, bounds) if bounds and number >= fewest else None
 
     @property
     def place(self) -> str:
@@ -213,13 +223,12 @@ class Metric:
         return not {"row", "part"}.isdisjoint(self.columns)
 
     @cached_property
-    def _of_nothing(self) -> tuple[Terms, tuple[str, ...]]:
-        """What the function returns for no items, and the columns that it reads."""
-        columns = Columns.of([])
+    def _form(self) -> Form:
+        if self.form:
+            return self.form
         with np.errstate(all="ignore"):
-            terms = self.terms(columns)
-            self.classes(columns)
-        return terms, tuple(dict.fromkeys([*columns.names, *(TAG + tag for tag, _ in self.within)]))
+            terms = self.terms(Columns.of([]))
+        return "sums" if isinstance(terms, tuple) else "mean" if np.ndim(terms) else "figure"
 
     def counted(self, columns: Columns) -> Columns:
         """Select the items that the metric is over."""
@@ -240,9 +249,9 @@ class Metric:
             terms = numbers, ~np.isnan(numbers)
         nothing = np.zeros(len(counted))
         table = np.nan_to_num(np.stack([nothing + np.asarray(each, dtype=np.float64) for each in terms], axis=1))
-        own = Sums(table, self.of_classes(counted))
+        sums = Sums(table, self.of_classes(counted))
         # items without the tags add nothing
-        return own.spread(self._has_tags(columns)) if self.within else own
+        return sums.scatter(self._has_tags(columns)) if self.within else sums
 
     def of_classes(self, counted: Columns) -> Flags:
         """Return whether each item is of each class that the metric compares, shape (N, L)."""
@@ -251,7 +260,7 @@ class Metric:
 
 
 @overload
-def metric(function: Callable[..., Terms], /) -> Metric: ...
+def metric(function: Callable[..., Terms], /, **properties: Any) -> Metric: ...
 
 
 @overload
@@ -265,16 +274,20 @@ def metric(
 
     Args:
         function: The function; its name is the metric's, and the first line of its docstring is `about` by default.
-        **properties: Attributes of `Metric`; the parameters of `classes` name columns, too.
+        **properties: Attributes of `Metric`; the parameters of `classes` name columns, too. A function whose form is
+            not given must accept columns of no items.
     """
-    if "classes" in properties:
-        properties["classes"] = of_columns(properties["classes"])
 
-    def made(function: Callable[..., Terms]) -> Metric:
-        own = {} if "name" in properties else {"name": function.__name__, "about": _summary(function)}
-        return Metric(terms=of_columns(function), **own | properties)
+    def decorate(function: Callable[..., Terms]) -> Metric:
+        terms = ColumnFunction(function)
+        defaults = {"name": function.__name__, "about": _summary(function)}
+        if "classes" not in properties:
+            return Metric(terms=terms, inputs=terms.columns, **defaults | properties)
+        classes = ColumnFunction[Sequence[npt.ArrayLike]](properties["classes"])
+        inputs = (*terms.columns, *classes.columns)
+        return Metric(terms=terms, inputs=inputs, **defaults | properties | {"classes": classes})
 
-    return made if function is None else made(function)
+    return decorate if function is None else decorate(function)
 
 
 def _summary(function: Callable[..., object]) -> str:
@@ -282,15 +295,21 @@ def _summary(function: Callable[..., object]) -> str:
     return about[:1].lower() + about[1:] if about[1:2].islower() else about
 
 
-def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:
-    """Make a function of columns of one whose parameters name them."""
-    names = list(inspect.signature(function).parameters)
+class ColumnFunction(Generic[_T]):
+    """A function of columns, made of one whose parameters name them.
 
-    @wraps(function)
-    def read(columns: Columns) -> _T:
-        return function(*(columns[name] for name in names))
+    Attributes:
+        columns: The names of the columns.
+    """
 
-    return read
+    def __init__(self, function: Callable[..., _T]) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self.columns = tuple(inspect.signature(function).parameters)
+
+    def __call__(self, columns: Columns) -> _T:
+        """Call the function with its columns."""
+        return self._function(*(columns[name] for name in self.columns))
 
 
 # --- estimates -----------------------------------------------------------------------------------------
@@ -298,7 +317,7 @@ def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:
 
 def estimate(metric: Metric, columns: Columns) -> Estimate | None:
     """Estimate a metric over scores (see `by_cluster`); None if it is undefined."""
-    return _estimate(metric, left_out(metric, columns)) if len(columns) else None
+    return _estimate(metric, jackknife(metric, columns)) if len(columns) else None
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[ScoredReply]) -> dict[str, Estimate]:
@@ -309,14 +328,14 @@ def estimates(metrics: Iterable[Metric], scores: Iterable[ScoredReply]) -> dict[
 
 def estimate_of_sums(metric: Metric, sums: Sums) -> Estimate | None:
     """Estimate a metric from what clusters add to its sums; None if it is undefined."""
-    return _estimate(metric, left_out_of_sums(metric, sums))
+    return _estimate(metric, jackknife_of_sums(metric, sums))
 
 
-def left_out_of_sums(metric: Metric, sums: Sums) -> LeftOut:
+def jackknife_of_sums(metric: Metric, sums: Sums) -> Jackknife:
     """Compute a metric without each cluster, from what clusters add to its sums."""
-    known = leave_out(metric.value, sums, metric.support)
+    result = leave_out(metric.value, sums, metric.error_basis)
     if not metric.strata:
-        return known
+        return result
     total, labelled = sums.total, slice(2, _OF_STRATUM * metric.strata.number, _OF_STRATUM)
     # without its only label, nothing is known of a stratum, which says nothing of the error
     has_only = ((sums.terms[:, labelled] > 0) & (sums.terms[:, labelled] == total[labelled])).any(axis=1)
@@ -325,13 +344,13 @@ def left_out_of_sums(metric: Metric, sums: Sums) -> LeftOut:
         for place in range(0, _OF_STRATUM * metric.strata.number, _OF_STRATUM)
         if total[place] > 0
     ]
-    return known._replace(without=np.where(has_only, known.value, known.without), strata=tuple(strata))
+    return result._replace(without=np.where(has_only, result.value, result.without), strata=tuple(strata))
 
 
 def _stratum(metric: Metric, strata: Strata, sums: Sums, total: Array, place: int) -> Stratum:
     """Return the stratum whose sums begin at a place, with what the metric would be if its mean were another."""
     labelled, by_people = place + 2, place + 3
-    own = Sums(sums.terms[:, [by_people, labelled]], sums.classes[:, :0], sums.times)
+    label_sums = Sums(sums.terms[:, [by_people, labelled]], sums.classes[:, :0], sums.multiplicity)
     value = float(metric.value(total))
 
     def change(mean: float) -> float:
@@ -339,70 +358,73 @@ def _stratum(metric: Metric, strata: Strata, sums: Sums, total: Array, place: in
         assumed[[labelled, by_people]] = 1.0, mean
         return float(metric.value(assumed)) - value
 
-    values, labels = own.terms[own.terms[:, 1] > 0].T
+    values, labels = label_sums.terms[label_sums.terms[:, 1] > 0].T
     is_binomial = strata.is_linear and bool((labels == 1).all() and np.isin(values, strata.bounds).all())
-    return Stratum(leave_out(ratio, own, lambda _, clusters, __: (clusters, strata.bounds)), change, is_binomial)
+    share = leave_out(ratio, label_sums, lambda _, clusters, __: ErrorBasis(clusters, strata.bounds))
+    return Stratum(share, change, is_binomial)
 
 
-def left_out(metric: Metric, columns: Columns) -> LeftOut:
+def jackknife(metric: Metric, columns: Columns) -> Jackknife:
     """Compute a metric without each cluster."""
     if metric.members:
-        return LeftOut.mean([left_out(member, columns) for member in metric.members])
+        return Jackknife.mean([jackknife(member, columns) for member in metric.members])
     of_items = metric.sums_of_items(columns)
     if isinstance(of_items, Sums):
-        return left_out_of_sums(metric, of_items.by_cluster(columns.cluster, columns.clusters))
+        return jackknife_of_sums(metric, of_items.by_cluster(columns.cluster, columns.clusters))
     if math.isnan(of_items) or not metric.has_interval:
-        return LeftOut.of_value(of_items)
+        return Jackknife.constant(of_items)
     counted = metric.counted(columns)
-    return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.support)
+    return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.error_basis)
 
 
-def _estimate(metric: Metric, known: LeftOut) -> Estimate | None:
+def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
     """Estimate a metric from its values without each cluster; None if it is undefined."""
-    value, (bottom, top) = known.value, metric.range
+    value, (bottom, top) = result.value, metric.range
     if math.isnan(value):
         return None
-    if known.parts:
-        return _estimate_of_mean(metric.members or [metric] * len(known.parts), known)
-    moments = known.moments
-    if metric.has_interval and metric.within and not known.clusters:
+    if result.parts:
+        return _estimate_of_mean(metric.members or [metric] * len(result.parts), result)
+    moments = result.moments
+    if metric.has_interval and metric.within and not result.clusters:
         return None  # a part of the items without any that the metric counts, such as one without the class
-    alone = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
-    if not (metric.has_interval and known.support and moments):
-        return alone
-    rests_on, bounds = known.support
+    without_interval = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
+    if not (metric.has_interval and result.basis and moments):
+        return without_interval
+    clusters, bounds = result.basis
     # where there are strata, their intervals say how uncertain the error is
-    low, high = exact_interval(value, moments, bounds, rests_on, degrees=rests_on - 1 if known.strata else None)
+    low, high = exact_interval(value, moments, bounds, clusters, degrees=clusters - 1 if result.strata else None)
     # the interval reaches as far as the bias, which is 0 for a mean
     if abs(moments.bias) > _ROUNDING:
         low, high = low - max(moments.bias, 0.0), high - min(moments.bias, 0.0)
-    if known.strata:
-        below, above = reach_of_strata(known.strata, [interval_of_mean(stratum) for stratum in known.strata])
+    if result.strata:
+        below, above = reach_of_strata(result.strata, [interval_of_mean(stratum) for stratum in result.strata])
         low, high = min(low, value - below), max(high, value + above)
     if high <= bottom or low >= top:
-        return alone  # the items contradict what `bounds` assumes
-    return alone._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
+        return without_interval  # the items contradict what `bounds` assumes
+    return without_interval._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
 
 
 def interval_of_mean(stratum: Stratum) -> tuple[float, float]:
     """Compute the interval of the mean of a stratum, the whole range if fewer than two clusters have labels."""
-    value, moments, support = stratum.share.value, stratum.share.moments, stratum.share.support
-    assert support
-    clusters, bounds = support
+    value, moments, basis = stratum.share.value, stratum.share.moments, stratum.share.basis
+    assert basis
+    clusters, bounds = basis
     if moments is None:
         return bounds
     return exact_interval(value, moments, bounds, clusters, degrees=math.inf if stratum.is_binomial else None)
 
 
-def _estimate_of_mean(metrics: Sequence[Metric], mean: LeftOut) -> Estimate | None:
+def _estimate_of_mean(metrics: Sequence[Metric], mean: Jackknife) -> Estimate | None:
     """Estimate a mean from the estimates of its parts; clusters that have several of them stay correlated."""
-    known = [_estimate(metric, part) for metric, part in zip(metrics, mean.parts, strict=True)]
-    ends = [(each.low, each.high) for each in known if each and each.low is not None and each.high is not None]
-    if len(ends) < len(known):
-        return None if None in known else Estimate(mean.value, None, None, None)
+    parts = [_estimate(metric, part) for metric, part in zip(metrics, mean.parts, strict=True)]
+    ends = [(each.low, each.high) for each in parts if each and each.low is not None and each.high is not None]
+    if len(ends) < len(parts):
+        return None if None in parts else Estimate(mean.value, None, None, None)
     covariance = mean.covariance()
-    stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / mean.of
-    low, high = mean_interval(np.array(ends).T, np.array([part.value for part in mean.parts]), covariance, mean.of)
+    stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / mean.part_count
+    low, high = mean_interval(
+        np.array(ends).T, np.array([part.value for part in mean.parts]), covariance, mean.part_count
+    )
     return Estimate(mean.value, stderr, low, high)
 
 
@@ -419,12 +441,12 @@ def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
 
 def mean(name: str, measurement: str, about: str = "", **properties: Any) -> Metric:
     """Create the mean of a measurement over the items that have it; `properties` are attributes of `Metric`."""
-    return Metric(name, lambda columns: columns[measurement], about, **properties)
+    return Metric(name, lambda columns: columns[measurement], (measurement,), "mean", about, **properties)
 
 
 def micro(name: str, part: str, whole: str, about: str = "", **properties: Any) -> Metric:
     """Create the ratio of the sums of two measurements over all items, a micro average."""
-    return Metric(name, lambda columns: (columns[part], columns[whole]), about, **properties)
+    return Metric(name, lambda columns: (columns[part], columns[whole]), (part, whole), "sums", about, **properties)
 
 
 def share_free_of(name: str, measurement: str, about: str, **properties: Any) -> Metric:
@@ -434,7 +456,7 @@ def share_free_of(name: str, measurement: str, about: str, **properties: Any) ->
         counted = columns[measurement]
         return np.where(np.isnan(counted), np.nan, counted == 0)
 
-    return Metric(name, free, about, **properties)
+    return Metric(name, free, (measurement,), "mean", about, **properties)
 
 
 _SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
@@ -449,7 +471,7 @@ _SHARES: Mapping[Outcome, tuple[str, bool | None]] = {
 def share_of(outcome: Outcome) -> Metric:
     """Create the share (0 to 1) of items with an outcome of reading, under its name."""
     about, higher_is_better = _SHARES[outcome]
-    return Metric(outcome, lambda columns: columns["outcome"] == outcome, about, higher_is_better)
+    return Metric(outcome, lambda columns: columns["outcome"] == outcome, ("outcome",), "mean", about, higher_is_better)
 
 
 def share_unparsed() -> Metric:
@@ -466,7 +488,7 @@ def outcome_shares(*, of_labels: bool) -> list[Metric]:
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     """Create the unweighted mean of a metric over groups of items.
 
-    The mean is undefined if that of any group is, and has no interval if that of any group has none. Items of one
+    The mean is undefined if the metric of any group is, and has no interval if any group has none. Items of one
     cluster in several groups stay correlated.
 
     Args:
@@ -479,6 +501,8 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     return Metric(
         name,
         lambda columns: math.nan,
+        (),
+        "figure",
         higher_is_better=first.higher_is_better,
         range=first.range,
         has_interval=first.has_interval,

@@ -1,4 +1,4 @@
-"""The readings and scorers that task files refer to by name: those of this package, and those that others add.
+"""The readings and scorers that task files refer to by name: this package's, and those that others add.
 
 A reading is a function that takes a reply and returns its `Answer`. A scorer is a function that takes the arguments
 given in the task file and returns a `TaskScorer`, which scores replies and lists the metrics of the scores.
@@ -73,7 +73,7 @@ class TaskScorer:
         score: The function that scores one reply.
         metrics: All metrics of the scores.
         facts: The names of all measurements that a score may have, which metrics may read.
-        gold: The type of items' gold; None for that of the kind of answer.
+        gold: The type of items' gold; None for the gold of the kind of answer.
         fixed_replies: What fixed replies would score, for comparison.
     """
 
@@ -119,9 +119,9 @@ def make_scorer(
         TypeError: An argument is missing.
     """
     factory, strict = scorer_factory(name), not callable(name)
-    known = {key: value for key, value in (usual or {}).items() if key in settings_of(factory, strict=strict)}
+    defaults = {key: value for key, value in (usual or {}).items() if key in settings_of(factory, strict=strict)}
     try:
-        return factory(**checked_settings(factory, {**known, **arguments}, "argument", strict=strict))
+        return factory(**checked_settings(factory, {**defaults, **arguments}, "argument", strict=strict))
     except ValueError as error:
         raise ValueError(f"{getattr(name, '__name__', name)}: {error}") from None
 

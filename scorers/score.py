@@ -12,7 +12,8 @@ from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.reading.reply import ReplyText
 
 if TYPE_CHECKING:
-    from halu_tasks.scorers.method_metrics import Cost, Opinions
+    from halu_tasks.scorers.cost import Cost
+    from halu_tasks.scorers.opinions import Opinions
 
 ITEM_FIELDS = ("id", "cluster", "tags")
 """The fields that are the item's, which logs have elsewhere."""
@@ -83,7 +84,7 @@ class ScoredReply:
 
     @property
     def reply_outcome(self) -> Outcome:
-        """The outcome of the reply: that of reading it, or `empty`."""
+        """The outcome of reading the reply, or `empty`."""
         return EMPTY if self.blank else self.outcome
 
     def tagged(self, tags: Mapping[str, str]) -> ScoredReply:
@@ -150,7 +151,7 @@ def score_label(item: Item, answer: Answer[str], facts: Mapping[str, float] | No
 
 
 def mark_missing(scored: ScoredReply, reply: ReplyText) -> ScoredReply:
-    """Set the outcome to `failed` or `empty` if there is no reply, also where a reading of one's own does not."""
+    """Set the outcome to `failed` or `empty` if there is no reply, also where a user's reading does not."""
     if reply.failure:
         return replace(scored, outcome=REQUEST_FAILED, reason=reply.failure)
     return replace(scored, outcome=EMPTY) if scored.answer is None and not reply.strip() else scored

@@ -22,15 +22,14 @@ from halu_tasks.core.prompting import fill
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.benchmarks.judged import cited_sentences, summary_of
 from halu_tasks.scorers.benchmarks.judged import shown as shown_papers
-from halu_tasks.scorers.citations import Cited
+from halu_tasks.scorers.citations import CitingSentence
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.scorers.judge import fence, shown_passages
-from halu_tasks.scorers.method_metrics import combined
 from halu_tasks.scorers.reading.claim_lists import listed_claims
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.scorers.reading.reply import ReplyText
-from halu_tasks.scorers.statistics.calibration import probability_of
+from halu_tasks.scorers.statistics.calibration import joint_probability, probability_of
 from halu_tasks.solvers import model_calls
 from halu_tasks.solvers.retrieval import GOLD, Seeker, evidence_of
 from halu_tasks.text.sentences import sentences
@@ -110,7 +109,7 @@ class FactoredVerifier:
         counts = {"claims": len(claims), "claims_unread": probabilities.count(None), "claims_questions": questions}
         pairs = [list(pair) for pair in zip(claims, probabilities, strict=True)]
         record = model_calls.MethodRecord(method=METHOD, counts=counts, steps={"how": how, "claims": pairs})
-        all_supported = combined(probabilities)
+        all_supported = joint_probability(probabilities)
         if all_supported is None:
             return replace(record, reason=reason or "no claim was answered with yes or no")
         return replace(record, probability=1 - all_supported)
@@ -236,7 +235,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         model_calls.method_prompt(name, "fave", prompts) for name in ("fave_critique", "fave_critique_entry")
     )
 
-    async def check(claim: Cited) -> tuple[bool | None, str]:
+    async def check(claim: CitingSentence) -> tuple[bool | None, str]:
         """Return whether a sentence is supported, None if the critic does not say so, and the critique."""
         if not claim.papers:
             # this is part of the prompt of the revision

@@ -33,7 +33,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.core.settings import checked_settings
 from halu_tasks.judging.reaching import failure_of, refusal
-from halu_tasks.scorers.method_metrics import Opinions
+from halu_tasks.scorers.opinions import Opinions
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.tasks import Task, TaskRef

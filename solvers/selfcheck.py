@@ -17,7 +17,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.core.settings import Count
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.method_metrics import Statistic, as_probability, ngram_scores
+from halu_tasks.scorers.ngrams import Statistic, as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.solvers import model_calls

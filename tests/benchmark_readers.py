@@ -51,7 +51,9 @@ def shapes(size: int) -> Iterator[tuple[str, str]]:
 
 def readers() -> dict[str, Read]:
     """What reads replies: every task, in each mode, and the builders' readers, with plausible arguments."""
-    known: dict[str, Read] = {"optimize.rewritten": lambda reply: optimize.rewritten(reply, "Write about {text}.")}
+    known: dict[str, Read] = {
+        "optimize.read_rewrite": lambda reply: optimize.read_rewrite(reply, "Write about {text}.")
+    }
     arguments: dict[str, tuple[Any, ...]] = {
         "objects": ("text",),
         "object": ("text",),

@@ -74,7 +74,7 @@ def clusters_of(number: int, generator: np.random.Generator, *, clustered: bool)
 
 
 def judged(design: Judged, generator: np.random.Generator) -> Columns:
-    """Draw replies with their verdicts and labels, as columns of measurements (`with_known_error`)."""
+    """Draw replies with their verdicts and labels, as columns of measurements (`with_judge_errors`)."""
     n, shares = design.replies, np.array(design.shares)
     cluster = clusters_of(n, generator, clustered=design.clustered)
     own = generator.dirichlet(3 * shares, n)[cluster] if design.clustered else np.tile(shares, (n, 1))

@@ -243,7 +243,7 @@ def rare_averages() -> Iterator[Design]:
     """Simulate averages over two classes, of which one is rare and nearly all right, all wrong or between."""
     classes = ["rare", "common"]
     averages = {
-        "balanced accuracy": balanced_acc(lambda target: [target == each for each in classes], lambda c: c["correct"]),
+        "balanced accuracy": balanced_acc(lambda target: [target == each for each in classes], lambda correct: correct),
         "macro F1": macro_metric("f1", classes, "m", unparsed_is_label=True),
     }
     mixes = product(averages, CLUSTERS[1:], (0.03, 0.05), (0.99, 0.9, 0.5, 0.1, 0.01), (0.8,))

@@ -23,7 +23,7 @@ from scipy.special import ndtri, stdtr
 
 from halu_tasks.scorers.metrics import mean, ratio
 from halu_tasks.scorers.statistics.differences import LEVEL, difference_of, holm
-from halu_tasks.scorers.statistics.jackknife import LeftOut, Sums, leave_out
+from halu_tasks.scorers.statistics.jackknife import Jackknife, Sums, leave_out
 from halu_tasks.scorers.statistics.planning import Variances, differences_of, needed
 
 Floats = npt.NDArray[np.float64]
@@ -148,7 +148,7 @@ def check(place: Place, found: Floats, pairs: Sequence[tuple[int, int]]) -> None
     clusters = len(place.without)
     contributes, support = np.ones(clusters, dtype=bool), (clusters, ACCURACY.range)
     models = [
-        LeftOut(float(value), without, contributes, support)
+        Jackknife(float(value), without, contributes, support)
         for value, without in zip(place.values, place.without.T, strict=True)
     ]
     known = [difference_of(ACCURACY, models[i], models[j], 0) for i, j in pairs]

@@ -22,7 +22,8 @@ import numpy as np
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.annotators import by_annotator, pooled
-from halu_tasks.scorers.metrics import by_cluster, estimates
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.side_by_side import Pairs
 from halu_tasks.tasks import Task, build, registry

@@ -34,7 +34,8 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.score_file import ScoredFile, score_file
 from halu_tasks.results.published import Published, published
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, estimates, mean, mean_of
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, estimates, mean, mean_of
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.agreement import cohen_kappa
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, difference, holm, rank_ranges

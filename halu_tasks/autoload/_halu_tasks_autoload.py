@@ -10,56 +10,56 @@ import sys
 
 
 def _add_tasks(manager):
-    """Make the index of lm-eval's own tasks hold this package's tasks too, without hiding any."""
+    """Add this package's tasks to the index of lm-eval's own tasks; those win if names are the same."""
     build = manager.TaskIndex.build
 
-    def build_with_ours(paths, **kwargs):
+    def build_with_halu_tasks(paths, **kwargs):
         paths = list(paths)
         index = build(paths, **kwargs)
         try:
             from halu_tasks import task_configs
 
-            given = {path.resolve() for path in paths}
-            own = manager.Path(manager.__file__).resolve().parent
+            resolved = {path.resolve() for path in paths}
+            lm_eval_folder = manager.Path(manager.__file__).resolve().parent
             for folder in map(manager.Path, task_configs.__path__):
-                if own in given and folder.resolve() not in given:
+                if lm_eval_folder in resolved and folder.resolve() not in resolved:
                     _merge(index, build([folder], **kwargs))
-            _warn_of_unread(own)
+            _warn_of_unread(lm_eval_folder)
         except Exception:
             _log("cannot add the tasks of halu-tasks to lm-eval")
         return index
 
-    manager.TaskIndex.build = staticmethod(build_with_ours)
+    manager.TaskIndex.build = staticmethod(build_with_halu_tasks)
 
 
 def _merge(index, added):
     """Add entries to an index: what is there already stays, but for tags, which get the tasks of both."""
     for name, entry in added.items():
-        known = index.setdefault(name, entry)
-        if known is not entry and known.kind.name == entry.kind.name == "TAG":
-            known.tags |= entry.tags
+        present = index.setdefault(name, entry)
+        if present is not entry and present.kind.name == entry.kind.name == "TAG":
+            present.tags |= entry.tags
 
 
-def _warn_of_unread(own):
-    """Name the files, but for lm-eval's own, that it left out without a word because they are damaged."""
+def _warn_of_unread(lm_eval_folder):
+    """Warn of damaged task files, except lm-eval's own: lm-eval skips them without a warning."""
     import logging
 
     for path, error in sorted(unread.items()):
-        if own not in path.resolve().parents:
+        if lm_eval_folder not in path.resolve().parents:
             from halu_tasks.core.errors import UsageError
             from halu_tasks.tasks.yaml_files import read_task_file
 
-            fault = f"{path} cannot be read ({error})"
+            message = f"{path} cannot be read ({error})"
             try:
                 read_task_file(path)
-            except UsageError as named:
-                fault = str(named)  # with the line
-            logging.getLogger("halu_tasks").warning("%s; its task is missing", " ".join(fault.split()))
+            except UsageError as fault:
+                message = str(fault)  # with the line
+            logging.getLogger("halu_tasks").warning("%s; its task is missing", " ".join(message.split()))
     unread.clear()
 
 
 def _watch_files(loader):
-    """Remember which file defines a task, and which files cannot be read: lm-eval tells neither."""
+    """Record which file defines a task, and which files cannot be read: lm-eval reports neither."""
     load = loader.load_yaml
 
     def load_yaml(path, **kwargs):
@@ -80,24 +80,25 @@ def _watch_files(loader):
 
 
 def _add_named(*kinds):
-    """Return what registers the advertised models, filters, … under their names, to be imported when they are used."""
+    """Return the action that registers this package's models, filters, … by name, without importing them."""
 
     def add(module):
         from importlib import metadata
 
         from lm_eval.api import registry
 
-        ours = metadata.distribution("halu-tasks").entry_points  # those of all packages take long to find
+        # the entry points of all packages would take long to find
+        entry_points = metadata.distribution("halu-tasks").entry_points
         for kind in kinds:
             names = getattr(registry, f"{kind}_registry")
-            for entry_point in ours.select(group=f"lm_eval.{kind}s"):
+            for entry_point in entry_points.select(group=f"lm_eval.{kind}s"):
                 if entry_point.name not in names:  # as it is if lm-eval reads them itself
                     names.register(entry_point.name, target=entry_point.value)
 
     return add
 
 
-def _log(what):
+def _log(problem):
     import logging
     from importlib import metadata
 
@@ -105,7 +106,7 @@ def _log(what):
         version = metadata.version("lm_eval")
     except Exception:  # such as of a checkout that was not installed
         version = "of an unknown version"
-    logging.getLogger("halu_tasks").warning("%s %s", what, version, exc_info=True)
+    logging.getLogger("halu_tasks").warning("%s %s", problem, version, exc_info=True)
 
 
 files: dict[str, str] = {}

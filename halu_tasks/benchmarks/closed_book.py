@@ -76,6 +76,7 @@ def first_answer(item: Item) -> str:
 
 
 @metric(
+    form="sums",
     about="harmonic mean of acc and acc_attempted, by the judge",
     requires_option="judge",
 )
@@ -86,6 +87,7 @@ def f_score(good: Column, bad: Column, partial: Column) -> Terms:
 
 
 @metric(
+    form="sums",
     about="share of the replies without a right answer that are wrong, by the judge",
     higher_is_better=False,
     requires_option="judge",

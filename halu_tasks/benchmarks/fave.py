@@ -12,7 +12,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, with_ids
 from halu_tasks.scorers.benchmarks import judged
-from halu_tasks.scorers.citations import references
+from halu_tasks.scorers.citations import listed_papers
 from halu_tasks.scorers.gold import Paper, SummaryGold
 from halu_tasks.text.sentences import sentences
 
@@ -40,7 +40,7 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Item]:
     precision = options.assumption and options.assumption.precision
     for id, row in with_ids(rows, "query"):
         papers = [_paper(paper) for paper in row["papers"]]
-        for paper, reference in zip(papers, references(papers), strict=True):
+        for paper, reference in zip(papers, listed_papers(papers), strict=True):
             paper["name"] = reference.key
         listed = "\n\n".join(
             f"Paper {number}: {paper['name']}\n\nTitle: {paper['title']}\n\nAbstract: {paper['abstract'] or '(none)'}"

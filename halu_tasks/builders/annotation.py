@@ -1,7 +1,7 @@
 """Items as rows for annotators, the labels that they give, their agreement, and the items that they keep.
 
-Any tool can be used that shows `text` and keeps `item` and `part` beside the label that it adds: a spreadsheet, or
-doccano, whose JSON Lines have labels as lists. An annotator is named in `by`, or by the name of the file.
+Any tool will do that shows `text`, adds a label, and keeps `item` and `part`: a spreadsheet, or doccano, whose JSON
+Lines have labels as lists. The annotator is named in `by`; if it is empty, after the file.
 """
 
 from collections import Counter, defaultdict
@@ -122,7 +122,7 @@ def read_labels(paths: Sequence[Path], fingerprints: Mapping[Key, str], labels: 
     """Read the labels of each annotator from JSON Lines, CSV files or workbooks. Rows without a label are left out.
 
     Args:
-        paths: The files. A row whose `by` is empty is of the annotator after whom the file is named.
+        paths: The files. If `by` of a row is empty, the annotator is named after the file.
         fingerprints: The `fingerprint` of the text that was shown for each label.
         labels: The labels annotators could choose from.
 
@@ -155,17 +155,17 @@ def _label_of(row: Row, fingerprints: Mapping[Key, str], labels: Sequence[str]) 
     Raises:
         ValueError: The row is not of these items, or has no label of the list.
     """
-    key, given = Key(str(row.get("item") or ""), str(row.get("part") or "")), row.get("label")
+    key, label = Key(str(row.get("item") or ""), str(row.get("part") or "")), row.get("label")
     if key not in fingerprints:
         raise ValueError(f"item {key.item!r} is not in the dataset" if key.item else "expected an item's id in 'item'")
     if "text" in row and fingerprint(str(row["text"])) != fingerprints[key]:
         raise ValueError(f"item {key.item!r} has another text in the dataset")
-    texts = {str(each).strip() for each in (given if isinstance(given, list) else [given]) if each is not None}
-    spellings = {label.casefold(): label for label in labels}
-    known = {spellings.get(text.casefold(), "") for text in texts - {""}}
-    if len(known) > 1 or "" in known:
+    texts = {str(each).strip() for each in (label if isinstance(label, list) else [label]) if each is not None}
+    spellings = {each.casefold(): each for each in labels}
+    names = {spellings.get(text.casefold(), "") for text in texts - {""}}
+    if len(names) > 1 or "" in names:
         raise ValueError(f"label is {', '.join(sorted(texts))}, expected {' or '.join(labels)}")
-    return key, next(iter(known), "")
+    return key, next(iter(names), "")
 
 
 # --- what the labels say --------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class Annotation:
     """What annotators say of a dataset: the content of `annotation.json`.
 
     Attributes:
-        rule: How labels are combined, see `settled`.
+        rule: How labels are combined, see `agreed_label`.
         least: Minimum number of labels of an item.
         items: The number of items.
         annotated: The number of items with a label.
@@ -224,7 +224,7 @@ class Annotation:
     annotators: Mapping[str, int]
 
 
-def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -> tuple[str | None, str]:
+def agreed_label(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -> tuple[str | None, str]:
     """Return the label that annotators agree on, or None and the reason.
 
     Args:
@@ -240,7 +240,7 @@ def settled(labels: Sequence[str], rule: str = "majority", least: int = LEAST) -
     return (label, "") if agreed else (None, NO_MAJORITY)
 
 
-def annotated(
+def apply_labels(
     pipeline: Pipeline, items: Sequence[Draft], annotators: Mapping[str, Labels], rule: str, least: int
 ) -> tuple[list[Draft], Annotation]:
     """Return the items that annotators keep, as `Pipeline.annotated` changes them, and a report.
@@ -249,39 +249,36 @@ def annotated(
         pipeline: The pipeline that built the items.
         items: The items of the dataset.
         annotators: The labels of each annotator.
-        rule: How labels are combined, see `settled`.
+        rule: How labels are combined, see `agreed_label`.
         least: Minimum number of labels of an item.
     """
-    kept, relabelled, with_labels = [], 0, 0
+    remaining, relabelled, with_labels = [], 0, 0
     dropped: dict[str, Counter[str]] = defaultdict(Counter)
     documents: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     clusters: dict[str, dict[Key, str]] = defaultdict(dict)
     for item in items:
-        votes: dict[str, str | None] = {}
-        reasons, number = [], 0
+        votes, reasons, is_labelled = dict[str, str | None](), list[str](), False
         for key in (Key(item.id, part) for part in pipeline.parts(item)):
             clusters[key.kind][key] = item.document
             labels = [each[key] for each in annotators.values() if key in each]
-            number += len(labels)
-            vote, reason = settled(labels, rule, least)
-            votes[key.part] = vote
+            votes[key.part], reason = agreed_label(labels, rule, least)
+            vote, is_labelled = votes[key.part], is_labelled or bool(labels)
             if len(labels) >= least:
                 documents[key.kind][vote or reason].append(item.document)
             if vote in (None, pipeline.labels[-1]):
                 reasons.append(f"{key.kind} {reason or f'voted {vote}'}".strip())
-        with_labels += bool(number)
-        result = pipeline.annotated(item, votes)
-        if result is None:
-            dropped[next(iter(reasons), f"voted {votes.get('')}")][item.kind] += 1
-        else:
-            kept.append(result)
+        with_labels += is_labelled
+        if result := pipeline.annotated(item, votes):
+            remaining.append(result)
             relabelled += result != item
-    return kept, Annotation(
+        else:
+            dropped[next(iter(reasons), f"voted {votes.get('')}")][item.kind] += 1
+    return remaining, Annotation(
         rule=rule,
         least=least,
         items=len(items),
         annotated=with_labels,
-        kept=len(kept),
+        kept=len(remaining),
         relabelled=relabelled,
         dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(dropped.items())},
         labels={kind: _label_shares(of_label) for kind, of_label in documents.items()},

@@ -1,10 +1,9 @@
 """Biographies from Wikipedia as documents for a builder (HalluVerse25, section 3.1).
 
-People are sampled from Wikidata by profession, country and year of birth; each has an article in one of the languages
-at least (appendix A). What the folder contains is neither asked for
-again nor replaced, so that an interrupted run is continued by the same command.
+People are sampled from Wikidata by profession, country and year of birth; each has an article in at least one of the
+languages (appendix A). The same command resumes an interrupted run, and fetches only what the folder lacks.
 
-people.json        whose biographies, and the people that were sampled, with the titles of their articles
+people.json        the query, and the people that were sampled, with the titles of their articles
 <language>.jsonl   the documents
 left_out.jsonl     pages that give no document, and why
 """
@@ -26,6 +25,7 @@ from halu_tasks.core.errors import DataError, UsageError, file_errors
 from halu_tasks.core.files import json_line
 from halu_tasks.core.records import to_json
 from halu_tasks.data.rows import Row, json_lines, read_json_object
+from halu_tasks.executors.jobs import Progress
 
 WIKIDATA = "https://query.wikidata.org/sparql"
 WIKIPEDIA = "https://{language}.wikipedia.org/w/api.php"
@@ -46,16 +46,16 @@ GetJson = Callable[[str, Mapping[str, str]], dict[str, Any]]
 logger = logging.getLogger(__name__)
 
 
-# --- whose ----------------------------------------------------------------------------------------
+# --- people ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """Whose biographies are fetched.
+class PeopleQuery:
+    """The people whose biographies are fetched.
 
     Attributes:
         number: How many people.
-        languages: The Wikipedias of which one at least has an article about them.
+        languages: The Wikipedias, at least one of which has an article about them.
         profession: Their profession, as an item of Wikidata.
         country: Their country of citizenship, as an item of Wikidata.
         born: Their years of birth, such as `1900..1949`.
@@ -69,10 +69,10 @@ class Wanted:
     born: str | None = None
     seed: int = 0
 
-    def query(self) -> str:
+    def sparql(self) -> str:
         """Return the SPARQL query for these people.
 
-        Articles are found by Wikidata's links to the Wikipedias, in any of the languages. The order is that of hashes
+        Articles are found by Wikidata's links to the Wikipedias, in any of the languages. They are ordered by hashes
         of the seed and the item, so the first results are a random sample, which is the same for the same seed and
         data.
 
@@ -107,8 +107,8 @@ class Wanted:
         return f"SELECT DISTINCT ?person {titles} WHERE {{\n{body}\n}}\n{order}\nLIMIT {self.number}"
 
 
-class Fetched(NamedTuple):
-    """The number of people, which may be fewer than wanted, of documents by language, and of other pages by reason."""
+class FetchCounts(NamedTuple):
+    """The number of people, which may be too few, of documents by language, and of other pages by reason."""
 
     people: int
     documents: Mapping[str, int]
@@ -118,14 +118,14 @@ class Fetched(NamedTuple):
 # --- fetching -------------------------------------------------------------------------------------
 
 
-def fetch_biographies(folder: Path, contact: str, report: Callable[[str], None], wanted: Wanted) -> Fetched:
+def fetch_biographies(folder: Path, contact: str, report: Progress, query: PeopleQuery) -> FetchCounts:
     """Fetch biographies, or the rest of them.
 
     Args:
         folder: The folder.
         contact: The user's address, for the services.
         report: Called with lines about the progress.
-        wanted: Whose biographies.
+        query: The people.
 
     Raises:
         UsageError: A value is invalid.
@@ -133,7 +133,7 @@ def fetch_biographies(folder: Path, contact: str, report: Callable[[str], None],
     """
     if not contact.strip():
         raise UsageError("--contact: expected an e-mail address or a web page, which Wikimedia asks of programs")
-    sparql, languages, record = wanted.query(), wanted.languages, to_json(wanted)
+    sparql, languages, record = query.sparql(), query.languages, to_json(query)
     get_json = _client(contact)
     with file_errors(folder), hold(folder, _PEOPLE, "contains no biographies") as is_new:
         if is_new:
@@ -143,9 +143,9 @@ def fetch_biographies(folder: Path, contact: str, report: Callable[[str], None],
             earlier = read_json_object(folder / _PEOPLE)
             people = earlier.pop("people")
             require_same(folder, "biographies", earlier, record)
-        report(f"{len(people)} of {wanted.number} people")
+        report(f"{len(people)} of {query.number} people")
         _fetch_pages(folder, get_json, languages, people, report)
-    return Fetched(
+    return FetchCounts(
         len(people),
         {name: sum(1 for _ in _rows(folder / f"{name}.jsonl")) for name in languages},
         Counter(row["reason"] for row in _rows(folder / _LEFT_OUT)),
@@ -177,13 +177,9 @@ def _sample_people(get_json: GetJson, sparql: str, languages: Sequence[str]) -> 
 
 
 def _fetch_pages(
-    folder: Path,
-    get_json: GetJson,
-    languages: Sequence[str],
-    people: Mapping[str, Mapping[str, str]],
-    report: Callable[[str], None],
+    folder: Path, get_json: GetJson, languages: Sequence[str], people: Mapping[str, Mapping[str, str]], report: Progress
 ) -> None:
-    """Append the pages that are not fetched yet to the files of their languages."""
+    """Append the pages that the folder lacks to the files of their languages."""
     files = [folder / _LEFT_OUT, *(folder / f"{language}.jsonl" for language in languages)]
     done = {row["id"] for path in files for row in _rows(path)}
     pages = [(item, language, title) for item, titles in people.items() for language, title in titles.items()]
@@ -247,7 +243,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _client(contact: str) -> GetJson:
-    """Return what sends one request at a time, and repeats it when a service is busy."""
+    """Return a function that sends one request at a time, and repeats it when a service is busy."""
     agent = f"halu-tasks/{__version__} ({contact}) python-httpx/{httpx.__version__}"
     client = httpx.Client(headers={"User-Agent": agent}, follow_redirects=True, timeout=90)
 
@@ -287,7 +283,7 @@ def _content(url: str, reply: httpx.Response) -> dict[str, Any]:
     try:
         content = reply.json()
     except ValueError:
-        # the query service ends an answer that takes too long in the middle
+        # the query service cuts off an answer that takes too long
         raise busy("the answer is not JSON") from None
     if not isinstance(content, dict):
         raise DataError(f"{url}: expected a JSON object")

@@ -22,7 +22,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pydantic import TypeAdapter
 
 from halu_tasks import __version__
-from halu_tasks.builders.annotation import Annotation, annotated, fingerprint, read_labels, shown_texts
+from halu_tasks.builders.annotation import Annotation, apply_labels, fingerprint, read_labels, shown_texts
 from halu_tasks.builders.dataset_build import read_gate
 from halu_tasks.builders.duplicates import DuplicateOf, duplicate_filter
 from halu_tasks.builders.folder import (
@@ -122,7 +122,7 @@ def _check_finished(folder: Folder) -> None:
 
 
 def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, rejects: TextIO) -> Iterator[Draft]:
-    """Yield the items of a build without duplicates; count what becomes of its documents, and write what is dropped."""
+    """Yield the items of a build without duplicates, count documents and drafts, and write what is rejected."""
     pipeline, counts = folder.pipeline, PassCounts()
     for outcome in folder.outcomes():
         collection.add(outcome)
@@ -146,10 +146,10 @@ def _items(folder: Folder, collection: Collection, duplicate_of: DuplicateOf, re
 def _balanced(items: Iterable[Draft], collection: Collection, rejects: TextIO) -> Iterator[Draft]:
     """Yield as many items of each kind as there are of the rarest: the first ones, as their order is by hash."""
     least = min(collection.items.values(), default=0)
-    taken: Counter[str] = Counter()
+    numbers = Counter[str]()
     for item in items:
-        taken[item.kind] += 1
-        if taken[item.kind] <= least:
+        numbers[item.kind] += 1
+        if numbers[item.kind] <= least:
             yield item
         else:
             collection.dropped[BALANCE] += 1
@@ -182,16 +182,18 @@ def import_labels(folder: Folder, files: Sequence[Path], rule: str, least: int, 
         raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
     pipeline, items = folder.pipeline, list(read_items(folder.path / DATASET))
     fingerprints = {key: fingerprint(text) for item in items for key, text in shown_texts(pipeline, item).items()}
-    kept, annotation = annotated(pipeline, items, read_labels(files, fingerprints, pipeline.labels), rule, least)
+    remaining, annotation = apply_labels(
+        pipeline, items, read_labels(files, fingerprints, pipeline.labels), rule, least
+    )
     if output:
         with atomic_folder(output, "annotated items") as partial:
-            written = write_dataset(pipeline, kept, partial / DATASET)
+            rows = write_dataset(pipeline, remaining, partial / DATASET)
             write_json(partial / DATASET / ANNOTATION, annotation)
             for name in (PLAN, *pipeline.files().values(), REJECTS):
                 if (folder.path / name).is_file():
                     shutil.copyfile(folder.path / name, partial / name)
             collected = read_json_object(folder.path / COLLECTED)
-            collection = TypeAdapter(Collection).validate_python({**collected, "files": written})
+            collection = TypeAdapter(Collection).validate_python({**collected, "files": rows})
             write_json(partial / COLLECTED, collection)
             describe(folder, partial / DATASET, collection, annotation)
     return annotation
@@ -216,8 +218,8 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Draft], folder: Path) -> d
         with ExitStack() as stack:
             writers: dict[str, Callable[[Row], object]] = {}
             for item in items:
-                known = {"id": item.id, "kind": item.kind, "document": item.document, "row": item.row}
-                for name, row in ((ITEMS, known), *pipeline.lines(item)):
+                record = {"id": item.id, "kind": item.kind, "document": item.document, "row": item.row}
+                for name, row in ((ITEMS, record), *pipeline.lines(item)):
                     if name not in writers:
                         file = stack.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
                         writers[name] = row_writer(name, file, row)
@@ -325,12 +327,14 @@ def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[s
     """Yield each role with its model or models and their settings."""
     # arguments of models only say where they are served
     default = {name: value for name, value in recorded.items() if name not in ("roles", "model_args")}
-    given = recorded.get("roles", {}).items()
-    roles = {role: model if isinstance(model, Mapping) else {"model": model} for role, model in given}
+    roles = {
+        role: model if isinstance(model, Mapping) else {"model": model}
+        for role, model in recorded.get("roles", {}).items()
+    }
     for role in sorted({GENERATOR, VERIFIER, *roles}):
         # a role that only prompts other than the pipeline's use, such as `optimizer`, has no temperature here
-        own = {"temperature": pipeline.temperatures[role]} if role in pipeline.temperatures else {}
-        settings = {"max_tokens": MAX_TOKENS, **own, **roles.get(role, default)}
+        temperature = {"temperature": pipeline.temperatures[role]} if role in pipeline.temperatures else {}
+        settings = {"max_tokens": MAX_TOKENS, **temperature, **roles.get(role, default)}
         model = settings.pop("model")
         yield role, ", ".join(model) if isinstance(model, list) else model, settings
 

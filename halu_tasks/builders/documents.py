@@ -13,7 +13,7 @@ from halu_tasks.core.files import visible_files
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.rows import Row, json_lines, read_text, require_fields, require_text
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.method_metrics import tokens
+from halu_tasks.scorers.ngrams import tokens
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import occurrences
 
@@ -66,7 +66,7 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 
 def text_files(folder: Path) -> list[Path]:
-    """Return the `.txt` and `.md` files of a folder, but for hidden ones."""
+    """Return the `.txt` and `.md` files of a folder, without hidden ones."""
     return [file for file in visible_files(folder) if file.suffix.lower() in (".txt", ".md")]
 
 
@@ -155,7 +155,7 @@ def words(text: str) -> list[str]:
     return [token for token in tokens(text) if any(char.isalnum() for char in token)]
 
 
-def ended(text: str) -> bool:
+def ends_sentence(text: str) -> bool:
     """Whether a text ends in a mark that ends a sentence, possibly followed by closing quotes or brackets."""
     return bool(_ENDED.search(text))
 
@@ -208,7 +208,7 @@ class SourceText:
 
     def _end(self, start: int, end: int) -> int:
         """Return where the sentence copied up to `end` ends; 0 if it continues."""
-        if ended(self.text[start:end]):
+        if ends_sentence(self.text[start:end]):
             return end
         if more := _MORE_ENDS.match(self.text, end):
             return more.end()

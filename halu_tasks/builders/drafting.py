@@ -1,7 +1,7 @@
-"""Pipelines as Inspect tasks with one sample per document, and what their logs say. All pipeline logic is elsewhere.
+"""Pipelines as Inspect tasks with one sample per document, and their logs. All pipeline logic is elsewhere.
 
-Under the metadata key `BUILD`, a log has the build's settings, a sample what is known of its document besides id and
-text, an output the `DocumentOutcome`, and a score the counts from which rates are computed.
+Under the metadata key `BUILD`, a log has the build's settings, a sample the other fields of its document and why it was
+refused, an output the `DocumentOutcome`, and a score the counts from which rates are computed.
 """
 
 import math
@@ -17,7 +17,7 @@ from anyio import to_thread
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog, HeadlineMetric
-from inspect_ai.model import GenerateConfig, Model, ModelOutput
+from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
     active_generate_config,
 )
@@ -67,12 +67,11 @@ def build_task(name: str, documents: str = "", **options: Any) -> Task:
     selected = in_order(pipeline.documents(path))
     if not selected:
         raise DataError(f"{path}: contains no documents")
-    given = {key: value for key, value in options.items() if value is not None}
     pipeline.ready()
     reach_active()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in selected], name=name, location=str(path)),
-        solver=draft_items(name, given),
+        solver=draft_items(name, {key: value for key, value in options.items() if value is not None}),
         scorer=drafted(),
         metrics=[build_figures(list(pipeline.checks))],
         # without a temperature, which the pipeline has one of for each role; see `draft_items`
@@ -86,14 +85,11 @@ def build_task(name: str, documents: str = "", **options: Any) -> Task:
 
 def _sample(document: Document, pipeline: Pipeline) -> Sample:
     """Return the sample of a document; of a refused one, only the beginning is shown."""
-    refused = pipeline.refuse(document)
-    shown = document.text if refused is None else document.text[:_REFUSED_SHOWN]
-    record = {
-        "fields": {} if refused else document.fields,
-        "licence": document.licence,
-        "refused": refused and list(refused),
-    }
-    return Sample(id=document.id, input=shown or "(empty)", metadata={BUILD: record})
+    text, fields, refused = document.text, document.fields, pipeline.refuse(document)
+    if refused:
+        text, fields = text[:_REFUSED_SHOWN], {"licence": document.licence}
+    record = {"fields": fields, "refused": refused and list(refused)}
+    return Sample(id=document.id, input=text or "(empty)", metadata={BUILD: record})
 
 
 @solver
@@ -117,22 +113,16 @@ def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
         try:
             return (await ask(prompt, role, cache=False, draw=draw, **_call_settings(pipeline, role, draws))).completion
         except RetryError:
-            await check_reachable(model)
-            raise
-
-    async def check_reachable(model: Model) -> None:
-        """Raise ModelError if a model whose call was given up does not answer anything else either.
-
-        Otherwise every further document would wait for it just as long.
-        """
-        async with lock:
-            if str(model) not in unreachable:
+            # if the model answers nothing else either, every further document would wait for it just as long
+            async with lock:
                 try:
-                    await to_thread.run_sync(partial(reach, [model], again=True))
-                except ModelError as error:
-                    unreachable[str(model)] = error
-        if reason := unreachable.get(str(model)):
-            raise reason
+                    if str(model) not in unreachable:
+                        await to_thread.run_sync(partial(reach, [model], again=True))
+                except ModelError as reason:
+                    unreachable[str(model)] = reason
+            if error := unreachable.get(str(model)):
+                raise error from None
+            raise
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         record, id = state.metadata[BUILD], str(state.sample_id)
@@ -144,9 +134,9 @@ def draft_items(builder: str, options: Mapping[str, Any]) -> Solver:
                 drafts = tuple(await pipeline.drafts(document, ask_role))
             except RequestFailed as failed:
                 refused = Fault("request", str(failed))
-        outcome = DocumentOutcome(id, drafts, refused, record["licence"])
-        kept = sum(bool(draft.row) for draft in outcome.drafts)
-        summary = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"
+        outcome = DocumentOutcome(id, drafts, refused, document.licence)
+        items = sum(bool(draft.row) for draft in drafts)
+        summary = f"refused: {refused.reason}" if refused else f"{items} of {len(drafts)} kept"
         state.output = ModelOutput.from_content(str(state.model), summary)
         state.output.metadata = {BUILD: _OUTCOMES.dump_python(outcome, mode="json")}
         return state
@@ -174,8 +164,8 @@ def build_figures(checks: list[str]) -> Metric:
         numbers, counts = Counter[str](documents=len(records), refused=0, drafts=0, items=0), PassCounts()
         for record in records:
             counts.add(record["counts"])
-            kept, drafts = record["counts"].get(KEPT, (0, 0))
-            numbers.update(refused=record["refused"], drafts=drafts, items=kept)
+            items, drafts = record["counts"].get(KEPT, (0, 0))
+            numbers.update(refused=record["refused"], drafts=drafts, items=items)
         rates = counts.rates(checks).items()
         figures = {key: value for name, rate in rates for key, value in spread(name, rate.share).items()}
         return {OVERALL: math.nan, **figures, **{name: float(n) for name, n in numbers.items()}}
@@ -236,10 +226,10 @@ class DraftLogs:
         return [log for log, written in sorted(logs, key=lambda entry: (entry[0].eval.created, entry[1]))]
 
     def _check(self, log: EvalLog) -> None:
-        logged, planned, fault = (log.eval.metadata or {}).get(BUILD), _planned(log), ""
-        if not isinstance(logged, dict):
+        settings, planned, fault = (log.eval.metadata or {}).get(BUILD), _sample_ids(log), ""
+        if not isinstance(settings, dict):
             raise DataError(f"{log.location}: is not the log of a build (its task is {log.eval.task})")
-        if other := next((key for key, value in self.settings.items() if logged.get(key) != value), None):
+        if other := next((key for key, value in self.settings.items() if settings.get(key) != value), None):
             fault = f"belongs to another build (its {other} differs)"
         if self.ids is not None and (stray := planned ^ self.ids if _is_finished(log) else planned - self.ids):
             fault = f"has other documents than {self.name} ({min(stray)!r})"
@@ -296,7 +286,7 @@ class DraftLogs:
         finished = self.finished()
         outcomes: dict[str, DocumentOutcome] = {}
         for log in [finished] if finished else [log for log in self.headers() if log.status != "started"]:
-            missing = _planned(log)
+            missing = _sample_ids(log)
             for sample in samples_of(log.location):
                 id, record = str(sample["id"]), ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
                 missing.discard(id)
@@ -304,7 +294,7 @@ class DraftLogs:
                     outcomes[id] = _OUTCOMES.validate_python(record)
             if finished and missing:
                 raise DataError(
-                    f"{log.location}: lacks {len(missing)} of its {len(_planned(log))} documents ({min(missing)!r}); "
+                    f"{log.location}: lacks {len(missing)} of {len(_sample_ids(log))} documents ({min(missing)!r}); "
                     "restore it from a backup, or move it away and run the halu-tasks build command again to redo that "
                     "part"
                 )
@@ -316,8 +306,7 @@ def _is_finished(log: EvalLog) -> bool:
     return log.status == "success" and not log.invalidated
 
 
-def _planned(log: EvalLog) -> set[str]:
-    """Return the ids of the documents a run was started with."""
+def _sample_ids(log: EvalLog) -> set[str]:
     return {str(id) for id in log.eval.dataset.sample_ids or ()}
 
 

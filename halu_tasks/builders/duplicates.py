@@ -41,18 +41,18 @@ def duplicate_filter(percent: float, embeddings: str | None = None) -> Duplicate
     """
     similar = _by_meaning(embeddings, percent / 100) if embeddings else _by_spelling(percent) if percent < 100 else None
     first: dict[str, str] = {}
-    kept: list[tuple[str, str]] = []
+    earlier: list[tuple[str, str]] = []  # ids and groups
 
     def duplicate_of(id: str, text: str, group: str) -> str | None:
         folded = " ".join(re.findall(r"[^\W_]+", fold(text))) or text
         if folded in first:
             return first[folded]
         if similar is not None:
-            place = similar(text if embeddings else folded, lambda place: not group or kept[place][1] != group)
+            place = similar(text if embeddings else folded, lambda place: not group or earlier[place][1] != group)
             if place is not None:
-                return kept[place][0]
+                return earlier[place][0]
         first[folded] = id
-        kept.append((id, group))
+        earlier.append((id, group))
         return None
 
     return duplicate_of

@@ -49,7 +49,7 @@ DOCUMENTS, LOGS, DATASET = "documents", "logs", "dataset"
 ITEMS = "items.jsonl"
 
 
-# --- folders in which an interrupted command goes on ----------------------------------------------
+# --- folders in which an interrupted command resumes ----------------------------------------------
 
 
 @contextmanager
@@ -96,7 +96,6 @@ class BuildPlan(BaseModel):
         models: The models by role, with their settings.
         source: The name of the file or folder of documents.
         sha256: Its checksum, see `digest`.
-        documents: The number of documents.
         samples: The number of documents of each group that the first part has for the gate; 0 if there is no gate.
         parts: The number of documents of each part; small ones can be empty, as parts are ranges of hashes.
         refused: The number of documents that cannot be used, by reason.
@@ -110,10 +109,14 @@ class BuildPlan(BaseModel):
     models: dict[str, Any]
     source: str
     sha256: str
-    documents: int
     samples: int
     parts: list[int]
     refused: dict[str, int]
+
+    @property
+    def documents(self) -> int:
+        """The number of documents."""
+        return sum(self.parts)
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -137,7 +140,7 @@ class BuildPlan(BaseModel):
 
     def determines(self, *, gated: bool) -> dict[str, Any]:
         """Return what determines the replies, with the number of samples if there is a gate."""
-        # settings cover all options: defaults that were specified explicitly, too
+        # settings cover all options, including defaults that were specified explicitly
         gate = {"gate_samples": self.samples} if gated else {}
         return {"documents": f"{self.source}, sha256 {self.sha256}", **self.settings, **self.models, **gate}
 
@@ -305,10 +308,10 @@ def begin(
     path = path.resolve()
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
-    given = {key: value for key, value in options.items() if value is not None and key not in pipeline.files()}
+    chosen = {name: value for name, value in options.items() if value is not None and name not in pipeline.files()}
     # as JSON preserves them: tuples become lists
-    values: dict[str, Any] = json.loads(json.dumps({"options": given, "settings": pipeline.settings, "models": models}))
-    values |= {"documents": 0, "samples": samples, "parts": [], "refused": {}}  # which are not counted yet
+    values = json.loads(json.dumps({"options": chosen, "settings": pipeline.settings, "models": models}))
+    values |= {"samples": samples, "parts": [], "refused": {}}  # the last two are counted if the build is new
     plan = BuildPlan(builder=pipeline.name, source=documents.name, sha256=digest(documents), **values)
     # report invalid documents before anything is created
     if not (path / PLAN).is_file() and not any(True for _ in pipeline.documents(documents)):
@@ -317,7 +320,7 @@ def begin(
         if is_new:
             _create(path, pipeline, plan, documents, options, part_size)
         folder = Folder(path)
-        # 0 goes on without judging the samples
+        # with 0, the build continues without judging the samples
         gated = bool(plan.samples and folder.plan.samples)
         require_same(path, "a build", folder.plan.determines(gated=gated), plan.determines(gated=gated))
         try:
@@ -345,8 +348,7 @@ def _create(
     parts = -(-faults.total() // part_size) + bool(plan.samples)
     numbers = split(pipeline, documents, path / DOCUMENTS, parts, plan.samples)
     refused = {reason: number for reason, number in faults.items() if reason}
-    created = plan.model_copy(update={"documents": faults.total(), "parts": numbers, "refused": refused})
-    write_json(path / PLAN, created.model_dump())
+    write_json(path / PLAN, plan.model_copy(update={"parts": numbers, "refused": refused}).model_dump())
 
 
 def split(pipeline: Pipeline, documents: Path, folder: Path, parts: int, samples: int = 0) -> list[int]:
@@ -410,7 +412,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> None:
 
 
 def digest(path: Path) -> str:
-    """Return the sha256 of a file, or of the names and contents of a folder's files, but for hidden ones.
+    """Return the sha256 of a file, or of the names and contents of a folder's files, without hidden ones.
 
     Raises:
         UsageError: There is no such file or folder.

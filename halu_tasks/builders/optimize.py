@@ -17,9 +17,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 from inspect_ai import Task
@@ -120,13 +119,13 @@ def optimize_prompts(
         if not (folder / "rounds.json").is_file():
             models.reach()
         # a prompt file with all prompts takes the place of the user's
-        given = {key: value for key, value in options.items() if key != "prompts"}
-        optimization = Optimization(folder, pipeline, given, models)
-        for finished in optimization.run(rounds, candidates):
-            optimization.rounds.append(finished)
-            write_json(folder / "rounds" / f"{finished.round}.json", finished)
-            report(str(finished))
-        _write_prompts(optimization.prompts, pipeline, optimization.texts[optimization.best])
+        others = {key: value for key, value in options.items() if key != "prompts"}
+        optimization = Optimization(folder, pipeline, others, models)
+        for each in optimization.run(rounds, candidates):
+            optimization.rounds.append(each)
+            write_json(folder / "rounds" / f"{each.round}.json", each)
+            report(str(each))
+        _write_prompts(optimization.prompts, pipeline, optimization.best.texts)
         write_json(folder / "rounds.json", optimization.as_json())
         return optimization
 
@@ -155,11 +154,19 @@ def _begin(folder: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents:
     write_json(folder / _PLAN, plan)
 
 
-class Trial(NamedTuple):
-    """The pass rates of prompts on the validation documents."""
+@dataclass(frozen=True)
+class Trial:
+    """A set of prompts, and their pass rates on the validation documents.
+
+    Attributes:
+        name: Its name, such as `round-0` for the initial prompts.
+        validation: The rates.
+        texts: The prompts by name.
+    """
 
     name: str
     validation: Rates
+    texts: Texts = field(metadata={"json": False})
 
     @property
     def overall(self) -> float:
@@ -199,7 +206,7 @@ class Round:
 
 @dataclass
 class Optimization:
-    """An optimization in its folder. Sets of prompts have names, such as `round-0` for the initial prompts.
+    """An optimization in its folder.
 
     Attributes:
         folder: The folder.
@@ -207,8 +214,6 @@ class Optimization:
         options: The other options of the pipeline.
         models: The models.
         rounds: The finished rounds.
-        texts: The sets of prompts that were tried.
-        trials: Their pass rates.
     """
 
     folder: Path
@@ -216,13 +221,11 @@ class Optimization:
     options: Mapping[str, Any]
     models: RunModels
     rounds: list[Round] = field(default_factory=list)
-    texts: dict[str, Texts] = field(default_factory=dict)
-    trials: dict[str, Trial] = field(default_factory=dict)
 
     @property
-    def best(self) -> str:
+    def best(self) -> Trial:
         """The prompts with the highest validation rate; the earliest ones if several are equal."""
-        return max(self.trials.values(), key=lambda trial: trial.overall).name
+        return max((trial for each in self.rounds for trial in each.tried), key=lambda trial: trial.overall)
 
     @property
     def prompts(self) -> Path:
@@ -231,27 +234,27 @@ class Optimization:
 
     def as_json(self) -> dict[str, Any]:
         """Return the rounds as JSON values."""
-        return {"best": self.best, "rounds": to_json(self.rounds)}
+        return {"best": self.best.name, "rounds": to_json(self.rounds)}
 
     def run(self, rounds: int, candidates: int) -> Iterator[Round]:
         """Yield the rounds; round 0 tries the initial prompts."""
         current = self._try("round-0", self.pipeline.texts)
         yield Round(0, current.name, tried=[current])
         for number in range(1, rounds + 1):
-            rejects, faults = self._rejects(number, current.name)
+            rejects, faults = self._rejects(number, current)
             if not faults:
                 yield Round(number, None, "no draft of the training documents was rejected for a prompt", rejects)
                 return
-            rewrites, problems = self._rewrite(number, self.texts[current.name], faults, candidates)
+            rewrites, problems = self._rewrite(number, current.texts, faults, candidates)
             tried = [self._try(name, texts) for name, texts in rewrites.items()]
             best = max(tried, key=lambda trial: trial.overall, default=None)
-            if best is None and current.name == "round-0":
+            if best is None and number == 1:
                 counts = Counter(problem for of_candidate in problems.values() for problem in of_candidate.values())
                 reasons = ", ".join(f"{problem} ({count})" for problem, count in counts.most_common(3))
                 raise DataError(
                     f"{self.folder}: nothing was optimized, since no reply of the optimizer in round {number} contains "
-                    f"a usable prompt: {reasons}; remove {self._log_folder(number)} to ask it again, or choose another "
-                    "optimizer (--model-role optimizer=…) and another folder"
+                    f"a usable prompt: {reasons}; remove {self.folder / 'logs' / _optimizer_logs(number)} to ask it "
+                    "again, or choose another optimizer (--model-role optimizer=…) and another folder"
                 )
             ended = "that was the last round" if number == rounds else ""
             if best is None or best.overall < current.overall:
@@ -266,19 +269,17 @@ class Optimization:
         counts = PassCounts()
         for outcome in self._draft(name, texts, VALIDATION):
             counts.add(outcome.counts())
-        self.texts[name], self.trials[name] = texts, Trial(name, counts.rates(self.pipeline.checks))
-        return self.trials[name]
+        return Trial(name, counts.rates(self.pipeline.checks), texts)
 
-    def _rejects(self, number: int, current: str) -> tuple[int, dict[str, list[Fault]]]:
+    def _rejects(self, number: int, current: Trial) -> tuple[int, dict[str, list[Fault]]]:
         """Draft the training documents, and write the faults; return their number, and those of each prompt."""
         faults, lines = defaultdict[str, list[Fault]](list), []
-        for outcome in self._draft(f"{current}-train", self.texts[current], TRAIN):
-            for each in outcome.drafts:
-                for fault in each.faults:
-                    prompts = self.pipeline.blamed(fault, each)
-                    lines.append({"document": each.document, "draft": each.id, "prompts": prompts, **fault._asdict()})
-                    for prompt in prompts:
-                        faults[prompt].append(fault)
+        outcomes = self._draft(f"{current.name}-train", current.texts, TRAIN)
+        for draft, fault in ((d, fault) for outcome in outcomes for d in outcome.drafts for fault in d.faults):
+            prompts = self.pipeline.blamed(fault, draft)
+            lines.append({"document": draft.document, "draft": draft.id, "prompts": prompts, **fault._asdict()})
+            for prompt in prompts:
+                faults[prompt].append(fault)
         rejected = "".join(json_line(line) + "\n" for line in lines)
         atomic_write_text(self.folder / "rounds" / f"{number}-rejects.jsonl", rejected)
         return len(lines), faults
@@ -290,41 +291,45 @@ class Optimization:
         options, documents = {**self.options, "prompts": str(prompts)}, str(self.folder / f"{part}.jsonl")
         logs = DraftLogs(self.folder / "logs" / name)
         if not logs.finished():
-            _check(logs.draft(build_task(self.pipeline.name, documents, **options), self.models), logs.folder)
+            self._run(name, build_task(self.pipeline.name, documents, **options))
         return logs.outcomes()
 
-    def _log_folder(self, number: int) -> Path:
-        return self.folder / "logs" / f"round-{number}-optimizer"
+    def _run(self, name: str, task: Task) -> EvalLog:
+        """Run a task, or the rest of it, and return its log.
+
+        Raises:
+            DataError: It has not succeeded.
+        """
+        logs = DraftLogs(self.folder / "logs" / name)
+        log = logs.draft(task, self.models)
+        if log.status != "success":
+            raise DataError(f"{logs.folder}: ended as {state(log)}; run the same command again to continue")
+        return log
 
     def _rewrite(
         self, number: int, texts: Texts, faults: Mapping[str, Sequence[Fault]], candidates: int
     ) -> tuple[dict[str, Texts], dict[str, dict[str, str]]]:
         """Return the candidates with at least one rewritten prompt, and the problems of all candidates, by name."""
         prompts = [prompt for prompt in self.pipeline.generating if prompt in faults]
-        pairs = product(range(1, candidates + 1), prompts)
-        wanted = {f"candidate-{candidate}-{prompt}": (candidate, prompt) for candidate, prompt in pairs}
+        rewrites = {f"candidate-{n}-{prompt}": (n, prompt) for n in range(1, candidates + 1) for prompt in prompts}
         samples = [
             Sample(id=id, input=self._question(n, texts[prompt], faults[prompt]), metadata={"draw": n - 1})
-            for id, (n, prompt) in wanted.items()
+            for id, (n, prompt) in rewrites.items()
         ]
         dataset, config = MemoryDataset(samples, name="optimize"), GenerateConfig(max_tokens=_MAX_TOKENS)
         task = Task(dataset=dataset, solver=rewrite_prompt(), name="optimize", config=config)
-        logs = self._log_folder(number)
-        log = _check(DraftLogs(logs).draft(task, self.models), logs)
-        replies = {
-            sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get("halu_reply", "")
-            for sample in samples_of(log.location)
-        }
-        rewrites, problems = defaultdict[str, dict[str, str]](dict), defaultdict[str, dict[str, str]](dict)
-        for id, (candidate, prompt) in wanted.items():
-            name = f"round-{number}-candidate-{candidate}"
-            answer = rewritten(replies.get(id, ""), texts[prompt])
+        log = self._run(_optimizer_logs(number), task)
+        outputs = {sample["id"]: sample.get("output") or {} for sample in samples_of(log.location)}
+        usable, problems = defaultdict[str, dict[str, str]](dict), defaultdict[str, dict[str, str]](dict)
+        for id, (n, prompt) in rewrites.items():
+            name = f"round-{number}-candidate-{n}"
+            answer = read_rewrite(ModelOutput.model_validate(outputs.get(id, {})).completion, texts[prompt])
             problem = answer.reason if answer.value is None else self.pipeline.unusable(prompt, answer.value)
             if answer.value is None or problem:
                 problems[name][prompt] = problem
             else:
-                rewrites[name][prompt] = answer.value
-        return {name: {**texts, **rewrite} for name, rewrite in rewrites.items()}, dict(problems)
+                usable[name][prompt] = answer.value
+        return {name: {**texts, **rewrite} for name, rewrite in usable.items()}, dict(problems)
 
     def _question(self, candidate: int, text: str, faults: Sequence[Fault]) -> str:
         """Return what the optimizer is asked about a prompt."""
@@ -342,11 +347,8 @@ class Optimization:
         return fill(template, fields)
 
 
-def _check(log: EvalLog, folder: Path) -> EvalLog:
-    """Return a log whose run has succeeded; raise DataError otherwise."""
-    if log.status != "success":
-        raise DataError(f"{folder}: ended as {state(log)}; run the same command again to continue")
-    return log
+def _optimizer_logs(number: int) -> str:
+    return f"round-{number}-optimizer"
 
 
 @solver
@@ -356,14 +358,13 @@ def rewrite_prompt() -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         draw = int(state.metadata["draw"])
         output = await ask(state.input_text, OPTIMIZER, cache=False, draw=draw, temperature=1.0, max_tokens=_MAX_TOKENS)
-        state.output = ModelOutput.from_content(str(state.model), output.completion)
-        state.output.metadata = {"halu_reply": output.completion}
+        state.output = output
         return state
 
     return solve
 
 
-def rewritten(reply: str, current: str) -> Answer[str]:
+def read_rewrite(reply: str, current: str) -> Answer[str]:
     """Read the rewritten prompt of a reply, between the last `<prompt>` and `</prompt>`.
 
     It must have the same placeholders as the current prompt, and differ from it.

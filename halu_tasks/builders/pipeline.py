@@ -147,6 +147,10 @@ temperature 1, otherwise at that of `Pipeline.temperatures`.
 """
 
 
+PaperTemperature = Annotated[float, Ge(0), Help("temperature of the generator's calls; default: the paper's")]
+"""The type of `Pipeline.generator_temperature` where its default is that of the paper."""
+
+
 @dataclass(frozen=True)
 class KeptFile:
     """Marks an option as the path of a file, of which the folder of a build keeps a copy with this name."""
@@ -156,11 +160,11 @@ class KeptFile:
 
 def some_of(names: Iterable[str]) -> Predicate:
     """Return the limit of a list to one or more different names of some."""
-    known = tuple(names)
+    allowed = tuple(names)
 
-    def check(given: Sequence[str]) -> bool:
-        if not 0 < len(given) == len({*given} & {*known}):
-            raise ValueError(f"expected one or more different ones of {', '.join(known)}, got {', '.join(given)}")
+    def check(values: Sequence[str]) -> bool:
+        if not 0 < len(values) == len({*values} & {*allowed}):
+            raise ValueError(f"expected one or more different ones of {', '.join(allowed)}, got {', '.join(values)}")
         return True
 
     return Predicate(check)
@@ -237,9 +241,17 @@ class Pipeline(ABC):
         """Return the prompt `name` with `shown` filled in."""
         return fill(self.texts[name], shown)
 
+    async def generate(self, ask: Ask, name: str, draw: int = 0, draws: int = 1, /, **shown: str) -> str:
+        """Ask the generator the prompt `name` with `shown` filled in; see `Ask` for several draws."""
+        return await ask(self.prompt(name, **shown), GENERATOR, draw=draw, draws=draws)
+
+    async def verify(self, ask: Ask, name: str, draw: int = 0, draws: int = 1, /, **shown: str) -> str:
+        """Ask the verifier the prompt `name` with `shown` filled in; see `Ask` for several draws."""
+        return await ask(self.prompt(name, **shown), VERIFIER, draw=draw, draws=draws)
+
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything besides the models that determines what a document becomes, as JSON values."""
+        """What determines the drafts of a document besides the models, as JSON values."""
         values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         values.pop("prompts")
         return {"builder": self.name, "version": self.version, **values, "prompt_hash": prompt_hash(self.texts)}
@@ -266,26 +278,26 @@ class Pipeline(ABC):
 
     def refuse(self, document: Document) -> Fault | None:
         """Return why a document cannot be used; None if it can."""
-        text, letters = document.text, len(_LETTER.findall(document.text))
-        reason = detail = ""
+        text = document.text
         if len(text) > self.max_chars:
-            reason, detail = f"longer than max_chars={self.max_chars}", f"{len(text)} characters"
-        elif _SURROGATE.search(text):
-            reason, detail = "invalid characters", "a lone surrogate"
-        elif not self.is_prose(document):
+            return Fault("document", f"longer than max_chars={self.max_chars}", f"{len(text)} characters")
+        if _SURROGATE.search(text):
+            return Fault("document", "invalid characters", "a lone surrogate")
+        if not self.is_prose(document):
             return None
-        elif letters < self.shortest or not _END.search(text):
-            reason, detail = "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
-        elif self.check_language and letters >= _SURE and (detected := language_of(text)) != self.language:
-            reason, detail = f"not in language={self.language}", f"looks like {detected!r}"
-        return Fault("document", reason, detail) if reason else None
+        letters, ends = len(_LETTER.findall(text)), len(_END.findall(text))
+        if letters < self.shortest or not ends:
+            return Fault("document", "no sentence", f"{letters} letters and {ends} ends of sentences")
+        if self.check_language and letters >= _SURE and (detected := language_of(text)) != self.language:
+            return Fault("document", f"not in language={self.language}", f"looks like {detected!r}")
+        return None
 
     def is_prose(self, document: Document) -> bool:
         """Whether a document has to consist of sentences in the pipeline's language."""
         return True
 
     def sampled_as(self, document: Document) -> str:
-        """Return the group of a document of which the gate samples some; one group by default."""
+        """Return the group of a document; the gate samples some of each group. There is one by default."""
         return ""
 
     # --- drafts -----------------------------------------------------------------------------------
@@ -293,6 +305,14 @@ class Pipeline(ABC):
     @abstractmethod
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return the drafts of a document, in an order that depends only on the document."""
+
+    def checks_until(self, check: str) -> tuple[str, ...]:
+        """Return the checks up to one after which no other could be made."""
+        return self.checks[: self.checks.index(check) + 1]
+
+    def rejected(self, fault: Fault, document: Document, kind: str, *distinction: str) -> Draft:
+        """Return a draft, as `Draft.of` does, that failed a check after which no other could be made."""
+        return Draft.of(document, kind, *distinction, checks=self.checks_until(fault.check), faults=(fault,))
 
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
         """Return the prompts of `generating` that may have caused a fault of a draft."""
@@ -360,16 +380,16 @@ def prompt_texts(
         UsageError: The file cannot be read, contains unknown entries, or an entry is missing.
     """
     packaged = read_prompts(PROMPTS / f"{pipeline}.yaml")
-    given = read_prompts(Path(file).expanduser()) if file else {}
+    user_prompts = read_prompts(Path(file).expanduser()) if file else {}
     stems = tuple(name.rpartition("_")[0] + "_" for name in packaged)
-    if unknown := sorted(name for name in given if not name.startswith(stems)):
+    if unknown := sorted(name for name in user_prompts if not name.startswith(stems)):
         valid = ", ".join(f"{pipeline}_{name}_{language}" for name in names)
         raise UsageError(f"prompts {file}: {pipeline} has no prompt {unknown[0]!r}; valid names: {valid}")
     texts, missing = {}, []
     for name in names:
         stem = f"{pipeline}_{name}_"
         wordings = [*([f"{stem}{variant}_{language}"] if variant else []), f"{stem}{language}"]
-        sources = [(source, entry) for source in (given, packaged) for entry in wordings if entry in source]
+        sources = [(source, entry) for source in (user_prompts, packaged) for entry in wordings if entry in source]
         source, entry = sources[0] if sources else (packaged, "")
         if "user" not in source.get(entry, {}):
             missing.append(wordings[-1])
@@ -384,7 +404,7 @@ def prompt_texts(
             raise UsageError(f"prompts {file}: {entry} {problem} {{{wrong[0]}}}; expected {listed}")
     if missing:
         stem = f"{pipeline}_{names[0]}_"
-        choices = sorted({name.removeprefix(stem) for name in {**packaged, **given} if name.startswith(stem)})
+        choices = sorted({name.removeprefix(stem) for name in {**packaged, **user_prompts} if name.startswith(stem)})
         raise UsageError(
             f"{pipeline} has no prompts in {language!r}; choose {' or '.join(choices)}, or provide a prompt file with "
             f"{', '.join(missing)}"
@@ -403,8 +423,8 @@ def pipelines() -> dict[str, type[Pipeline]]:
     for module in pkgutil.iter_modules(packaged.__path__):
         importlib.import_module(f"{packaged.__name__}.{module.name}")
     classes = [cls for cls in Pipeline.__subclasses__() if cls.__module__.startswith(f"{packaged.__name__}.")]
-    own = {cls.name: f"{cls.__module__}:{cls.__qualname__}" for cls in classes}
-    return dict(sorted({**{cls.name: cls for cls in classes}, **added_parts("pipelines", own)}.items()))
+    places = {cls.name: f"{cls.__module__}:{cls.__qualname__}" for cls in classes}
+    return dict(sorted({**{cls.name: cls for cls in classes}, **added_parts("pipelines", places)}.items()))
 
 
 def pipeline_class(name: str) -> type[Pipeline]:
@@ -430,14 +450,10 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
         UsageError: The pipeline or an option does not exist, or a value has the wrong type.
     """
     cls = pipeline_class(name)
-    settings = settings_of(cls)
-    given = {
-        key: _converted(settings[key], value) if key in settings else value
-        for key, value in options.items()
-        if value is not None
-    }
+    settings, chosen = settings_of(cls), {key: value for key, value in options.items() if value is not None}
+    values = {key: _converted(settings[key], value) if key in settings else value for key, value in chosen.items()}
     try:
-        return cls(**checked_settings(cls, given))
+        return cls(**checked_settings(cls, values))
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Quality of a built dataset as far as it needs neither a model nor annotators.
+"""Quality of a built dataset that can be measured without models and annotators.
 
 | check | what is measured | flagged |
 |---|---|---|
@@ -15,9 +15,10 @@ because models that write hallucinations may favour certain words.
 import math
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from heapq import nsmallest
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,8 @@ from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.builders.rates import clustered_mean, rounded
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.records import to_json
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
 
@@ -41,15 +43,14 @@ FEWEST_DOCUMENTS = 10
 others."""
 LEAK, NONE, UNSURE, TOO_FEW = "leak", "none", "unsure", "too few documents"
 """Verdicts: certainly different from chance and outside `LIMITS`; certainly within them; neither; too little data."""
-BY_CLASSIFIER = "wording alone, to a classifier"
 LABELS = ("halu_type", "correct_option", "label", "category", "final_label", "error_type")
 """The label fields of the benchmarks' files."""
 
-TRUE, HALLUCINATED = "true", "hallucinated"
-_AREA = roc_auc(HALLUCINATED)
+_HALLUCINATED, _TRUE = "hallucinated", "true"
+_AREA = roc_auc(_HALLUCINATED)
 _FOLDS = 5
-# fields that say whether a text is true, and their values for a true text
-_TRUTHS = {"label": {"FACTUAL", "True"}}
+# the label fields that say whether a text is true, with the labels of a true text
+_TRUE_LABELS = {"label": {"FACTUAL", "True"}}
 
 
 # --- leaks ----------------------------------------------------------------------------------------
@@ -91,61 +92,57 @@ def leaks(pairs: Sequence[TextPair], documents: Sequence[str]) -> dict[str, Sepa
         pairs: N pairs of texts.
         documents: The documents of the N pairs.
     """
-    values = {
-        name: [(float(feature(pair.hallucinated)), float(feature(pair.true))) for pair in pairs]
-        for name, feature in FEATURES.items()
-    }
-    for part in sorted({name for pair in pairs for name in pair.context}):
-        shares = []
-        for pair in pairs:
-            shown = set(words(pair.context.get(part, "")))
-            in_texts = [[word in shown for word in words(text)] for text in (pair.hallucinated, pair.true)]
-            one, other = (sum(flags) / len(flags) if flags else 0.0 for flags in in_texts)
-            shares.append((one, other))
-        values[f"words shared with the {part}"] = shares
-    separations = {name: separation(of_pairs, documents) for name, of_pairs in values.items()}
-    return {**separations, BY_CLASSIFIER: _classify(pairs, documents)}
+    texts = [(pair.hallucinated, pair.true) for pair in pairs]
+    values = {name: [[feature(text) for text in both] for both in texts] for name, feature in FEATURES.items()}
+    for name in sorted({name for pair in pairs for name in pair.context}):
+        contexts = [{*words(pair.context.get(name, ""))} for pair in pairs]
+        shares = [[_share(text, context) for text in both] for both, context in zip(texts, contexts, strict=True)]
+        values[f"words shared with the {name}"] = shares
+    separations = {name: _separation(of_texts, documents) for name, of_texts in values.items()}
+    return {**separations, "wording alone, to a classifier": _classify(texts, documents)}
 
 
-def separation(values: Sequence[tuple[float, float]], documents: Sequence[str]) -> Separation:
-    """Compute how well a feature separates hallucinated texts from true ones.
+def _share(text: str, context: Set[str]) -> float:
+    in_context = [word in context for word in words(text)]
+    return sum(in_context) / max(len(in_context), 1)
 
-    Args:
-        values: The feature's values for the hallucinated and the true text of N pairs.
-        documents: The documents of the N pairs.
-    """
+
+def _separation(values: Sequence[Sequence[float]], documents: Sequence[str]) -> Separation:
+    """Compare a feature's values for the hallucinated and the true text of N pairs, which are of N documents."""
     texts = [
-        ScoredReply("", document, None, label, {FACT: value})
-        for document, pair in zip(documents, values, strict=True)
-        for label, value in zip((HALLUCINATED, TRUE), pair, strict=True)
+        ScoredReply("", document, None, label, {FACT: float(value)})
+        for document, of_pair in zip(documents, values, strict=True)
+        for label, value in zip((_HALLUCINATED, _TRUE), of_pair, strict=True)
     ]
     area = rounded(estimate(_AREA, by_cluster(texts)))
     in_pairs = clustered_mean([0.5 + 0.5 * ((one > other) - (one < other)) for one, other in values], documents)
     verdicts = {_verdict(area), _verdict(in_pairs)}
-    few = len(set(documents)) < FEWEST_DOCUMENTS
-    verdict = TOO_FEW if few else next(each for each in (LEAK, UNSURE, NONE) if each in verdicts)
-    return Separation(verdict, area, in_pairs)
+    verdict = next(each for each in (LEAK, UNSURE, NONE) if each in verdicts)
+    return Separation(TOO_FEW if _are_too_few(documents) else verdict, area, in_pairs)
+
+
+def _are_too_few(documents: Sequence[str]) -> bool:
+    return len(set(documents)) < FEWEST_DOCUMENTS
 
 
 def _verdict(figure: Estimate | None) -> str:
-    """Return the verdict on one figure for which 0.5 is chance."""
     if figure is None or figure.low is None or figure.high is None:
         return UNSURE
     if figure.value == 0.5 and figure.stderr == 0:
         return NONE  # the feature is the same in both texts of every document
-    beyond = not LIMITS[0] <= figure.value <= LIMITS[1]
-    if beyond and not figure.low <= 0.5 <= figure.high:
+    low, high = LIMITS
+    if not low <= figure.value <= high and not figure.low <= 0.5 <= figure.high:
         return LEAK
-    return NONE if LIMITS[0] <= figure.low and figure.high <= LIMITS[1] else UNSURE
+    return NONE if low <= figure.low and figure.high <= high else UNSURE
 
 
-def _classify(pairs: Sequence[TextPair], documents: Sequence[str]) -> Separation:
+def _classify(texts: Sequence[tuple[str, str]], documents: Sequence[str]) -> Separation:
     """Measure how well a logistic regression on runs of characters separates hallucinated from true texts.
 
     The texts of a document are rated by a classifier of other documents. The intervals hold for these documents and
     this training; they do not include the variation from other training texts.
     """
-    if len(set(documents)) < FEWEST_DOCUMENTS:
+    if _are_too_few(documents):
         return Separation(TOO_FEW)
     # imported here because it takes a second
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -154,12 +151,12 @@ def _classify(pairs: Sequence[TextPair], documents: Sequence[str]) -> Separation
 
     # characters serve scripts without spaces as well
     vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 4), max_features=50_000, sublinear_tf=True)
-    features = vectorizer.fit_transform([text for pair in pairs for text in (pair.hallucinated, pair.true)])
-    hallucinated, groups = np.tile([1, 0], len(pairs)), np.repeat(documents, 2)
+    features = vectorizer.fit_transform(chain.from_iterable(texts))
+    hallucinated, groups = np.tile([1, 0], len(texts)), np.repeat(documents, 2)
     classifier, split = LogisticRegression(max_iter=1000), GroupKFold(_FOLDS)
-    likely = cross_val_predict(classifier, features, hallucinated, groups=groups, cv=split, method="decision_function")
+    ratings = cross_val_predict(classifier, features, hallucinated, groups=groups, cv=split, method="decision_function")
     # further decimals differ between machines and would break ties
-    return separation([(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)], documents)
+    return _separation(np.round(ratings, 6).reshape(-1, 2).tolist(), documents)
 
 
 # --- balance --------------------------------------------------------------------------------------
@@ -185,19 +182,14 @@ class Distribution(NamedTuple):
     @classmethod
     def of(cls, counts: Mapping[str, int], field: str = "") -> "Distribution":
         """Describe the numbers of items by value of the label in a field."""
-        total = sum(counts.values())
+        total, verdict = sum(counts.values()), None
         shares = [count / total for count in counts.values() if count]
         entropy = -math.fsum(share * math.log(share) for share in shares)
-        verdict = None
-        if truths := _TRUTHS.get(field):
-            true = sum(counts.get(label, 0) for label in truths) / total
-            verdict = NONE if LIMITS[0] <= true <= LIMITS[1] else LEAK
-        return cls(
-            counts=dict(sorted(counts.items())),
-            evenness=round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None,
-            largest=round(max(shares), 4) if shares else None,
-            verdict=verdict,
-        )
+        evenness = round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None
+        if labels := _TRUE_LABELS.get(field):
+            share_true = sum(counts.get(label, 0) for label in labels) / total
+            verdict = NONE if LIMITS[0] <= share_true <= LIMITS[1] else LEAK
+        return cls(dict(sorted(counts.items())), evenness, round(max(shares), 4) if shares else None, verdict)
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -240,15 +232,15 @@ class Quality:
         """Yield everything that is bad or was not tested."""
         for name, (verdict, area, in_pairs) in self.leaks.items():
             if verdict == LEAK and area and in_pairs:
-                text = f"{name}: area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
-                yield Flag("leak", text)
+                figures = f"area {area.value:.3f} over all texts, {in_pairs.value:.3f} within pairs"
+                yield Flag("leak", f"{name}: {figures}")
         if any(each.verdict == TOO_FEW for each in self.leaks.values()):
             yield Flag("not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed")
-        for file, fields in self.labels.items():
-            for field, label in fields.items():
-                if label.verdict == LEAK:
-                    most = max(label.counts, key=label.counts.__getitem__)
-                    yield Flag("balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}")
+        fields = ((file, field, each) for file, labels in self.labels.items() for field, each in labels.items())
+        for file, field, label in fields:
+            if label.verdict == LEAK:
+                most = max(label.counts, key=label.counts.__getitem__)
+                yield Flag("balance", f"{field} in {file}: always {most} is right for {label.largest:.1%}")
         if self.duplicates:
             how = "the same as" if self.near == 100 else "nearly the same as"
             yield Flag("duplicates", f"{self.duplicates:,} of {self.items:,} items are {how} an earlier one")
@@ -278,18 +270,18 @@ def measure_quality(pipeline: Pipeline, items: Iterable[Draft], *, near: float =
                 labels[file][name][str(row[name])] += 1
         duplicates += duplicate_of(item.id, pipeline.key(item), pipeline.group(item)) is not None
         for place, pair in enumerate(pipeline.pairs(item)):
+            pairs += 1
             key = f"{item.id}/{place}"
             sample.append((stable_hash(key), key, item.document, pair))
-            pairs += 1
         if len(sample) > 2 * PAIRS:
             sample = nsmallest(PAIRS, sample)
-    tested = nsmallest(PAIRS, sample)
+    sample = nsmallest(PAIRS, sample)
     return Quality(
         items=kinds.total(),
         documents=len(documents),
         pairs=pairs,
-        pairs_used=len(tested),
-        leaks=leaks([pair for *_, pair in tested], [document for *_, document, _ in tested]),
+        pairs_used=len(sample),
+        leaks=leaks([pair for *_, pair in sample], [document for *_, document, _ in sample]),
         kinds=Distribution.of(kinds),
         labels={
             file: {name: Distribution.of(counts, name) for name, counts in sorted(fields.items())}

@@ -11,7 +11,7 @@ from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, micro
 from halu_tasks.scorers.statistics.jackknife import Sums
 
 OVERALL, KEPT = "overall", "kept"
-"""Names of rates besides those of the checks: drafts that passed every check, and drafts an item was kept of."""
+"""Names of rates besides those of the checks: drafts that passed every check, and drafts that became an item."""
 _RATIO = micro("rate", "part", "whole")
 
 
@@ -35,7 +35,7 @@ class PassCounts:
             self._counts.setdefault(name, array("q")).extend(passed_and_checked)
 
     def rates(self, checks: Sequence[str]) -> dict[str, Rate]:
-        """Return the rates of the checks, `overall` and `kept`; those of which nothing is known are left out."""
+        """Return the rates of the checks, `overall` and `kept`; those without drafts are left out."""
         rates = {}
         for name in (*checks, OVERALL, KEPT):
             table = np.array(self._counts.get(name, ()), dtype=np.float64).reshape(-1, 2)

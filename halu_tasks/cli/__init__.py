@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -130,13 +131,12 @@ def main(argv: list[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         try:
-            if arguments[:1] == ["--help"]:
-                print(_help())
-                return 0
             return _run(arguments)
         finally:
             # flush here, where an error can be reported; when Python flushes at exit, it is too late
             sys.stdout.flush()
+            if argv is None:
+                gc.freeze()  # so that nothing is searched for garbage when the process ends
     except BrokenPipeError:
         # the reader of a pipe has closed it, as `| head` does
         _discard_output()
@@ -156,18 +156,6 @@ def command_line() -> CommandGroup:
     group = CommandGroup("halu-tasks", ABOUT, COMMANDS)
     group.context_settings = {"max_content_width": 100}
     return click.version_option(__version__, message="halu-tasks %(version)s")(group)
-
-
-def _help() -> str:
-    """Return the help, without click, which takes longer to import than Python to start."""
-    lines = ["Usage: halu-tasks [OPTIONS] COMMAND [ARGS]...", ""]
-    lines += [f"  {line}".rstrip() for line in ABOUT.splitlines()]
-    lines += ["", "Options:", "  --version  Show the version and exit.", "  --help     Show this message and exit."]
-    lines += ["", "Commands:"]
-    for name, (about, *_) in COMMANDS.items():
-        summary, _, _ = about.partition("\n")
-        lines.append(f"  {name:<6}  {summary.rstrip('.')}")
-    return "\n".join(lines)
 
 
 def _run(arguments: list[str]) -> int:

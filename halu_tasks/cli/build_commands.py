@@ -60,8 +60,8 @@ class BuildModels:
         """
         from halu_tasks.inspect_adapter.run_models import RunModels
 
-        named = {"model", "model_base_url", "model_arg", "model_role"}
-        settings = {k: v for k, v in vars(self).items() if k not in named and v is not None}
+        arguments = {"model", "model_base_url", "model_arg", "model_role"}
+        settings = {k: v for k, v in vars(self).items() if k not in arguments and v is not None}
         models = RunModels(self.model, self.model_base_url, self.model_arg, self.model_role, settings)
         models.check()
         return models
@@ -212,12 +212,13 @@ def optimize(
     say(_rates(optimization))
     ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
     prompts = optimization.prompts
-    say(f"\nended: {ended}\nbest: {optimization.best}, in {prompts}; build with -T prompts={prompts}")
+    say(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
 
 
 def _rates(optimization: Optimization) -> str:
     """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
-    best = {each.round: optimization.trials[each.chosen].validation for each in optimization.rounds if each.chosen}
+    tried = [(each.round, trial) for each in optimization.rounds for trial in each.tried if trial.name == each.chosen]
+    best = {number: trial.validation for number, trial in tried}
     names = [name for name in best[0] if name != "kept"]
     return table(
         [
@@ -244,11 +245,13 @@ def biographies(
     json: Annotated[bool, Help("print one JSON object instead of a table")] = False,
 ) -> int:
     """Run `halu-tasks build biographies`."""
-    from halu_tasks.builders.biographies import Wanted, fetch_biographies
+    from halu_tasks.builders.biographies import PeopleQuery, fetch_biographies
 
     languages = list(language) or ["en", "ar", "tr"]
-    wanted = Wanted(number=number, languages=languages, profession=profession, country=country, born=born, seed=seed)
-    fetched = fetch_biographies(output, contact, progress, wanted)
+    query = PeopleQuery(
+        number=number, languages=languages, profession=profession, country=country, born=born, seed=seed
+    )
+    fetched = fetch_biographies(output, contact, progress, query)
     print_record(to_json(fetched), as_json=json)
     if missing := number - fetched.people:
         warn(f"{missing:,} fewer people than requested")
@@ -266,8 +269,8 @@ def options(builder: Annotated[str | None, Help("the builder (default: all)")] =
         say(f"{name}: {cls.about}")
         for setting in settings_of(cls).values():
             value = setting.default
-            shown = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
-            say(f"  -T {setting.name}={shown}: {setting.about}")
+            default = "" if value is None else f"{value:g}" if isinstance(value, float) else as_yaml(value)
+            say(f"  -T {setting.name}={default}: {setting.about}")
 
 
 def label_items(

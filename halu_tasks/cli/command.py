@@ -184,9 +184,9 @@ def _option(setting: Setting) -> click.Option:
         facts["callback"] = lambda ctx, param, value: key_values(value, flags[0])
     if not required:
         facts["default"] = () if many else default
-    shown = kind is not bool and not required and facts["default"] not in (None, ())
+    shows_default = kind is not bool and not required and facts["default"] not in (None, ())
     about = setting.about + "; can be repeated" * many + (f"  [{setting.limits}]" if setting.limits else "")
-    return click.Option([*flags, setting.name], required=required, help=about, show_default=shown, **facts)
+    return click.Option([*flags, setting.name], required=required, help=about, show_default=shows_default, **facts)
 
 
 def _placeholder(setting: Setting) -> str | None:
@@ -237,8 +237,8 @@ class CommandGroup(click.Group):
         kind: Kind | None = None,
     ) -> None:
         super().__init__(name, help=about, short_help=_summary(about), no_args_is_help=False)
-        own = {command: f"{__package__}.{what}" for command, (_, what, *_) in commands.items()} if kind else {}
-        functions = added_parts(kind, own) if kind else {}
+        packaged = {command: f"{__package__}.{what}" for command, (_, what, *_) in commands.items()} if kind else {}
+        functions = added_parts(kind, packaged) if kind else {}
         self._added = {
             each: Command(each, inspect.getdoc(function) or "", function) for each, function in functions.items()
         }
@@ -249,6 +249,13 @@ class CommandGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in their order."""
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with what they do, for which their modules are not imported."""
+        abouts = {name: about for name, (about, *_) in self._declared.items()}
+        abouts |= {name: command.short_help or "" for name, command in self._added.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(abouts[name])) for name in self.list_commands(ctx)])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command."""

@@ -138,8 +138,8 @@ def plan(
 
     if difference == 0:
         raise UsageError("--difference: expected a number other than 0, since no number of items detects 0")
-    given = {"share": share, "within": within, "intraclass": intraclass, "cluster_size": cluster_size}
-    assumptions = {name: value for name, value in given.items() if value is not None}
+    values = {"share": share, "within": within, "intraclass": intraclass, "cluster_size": cluster_size}
+    assumptions = {name: value for name, value in values.items() if value is not None}
     if results and assumptions:
         flag = f"--{next(iter(assumptions)).replace('_', '-')}"
         raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
@@ -149,9 +149,9 @@ def plan(
     if not results:
         variances = _assumed(assumptions, difference, calls, correlation)
     else:
-        pilot, own, available, pilot_width = read_pilot(results, metric, warn)
+        pilot, of_pilot_run, available, pilot_width = read_pilot(results, metric, warn)
         if difference or calls:
-            variances = of_pilot(own, len(pilot["sources"]), correlation)
+            variances = of_pilot(of_pilot_run, len(pilot["sources"]), correlation)
             items = items or available
     planned = None
     if variances:
@@ -168,7 +168,6 @@ def plan(
 def _assumed(
     assumptions: Mapping[str, float], difference: float | None, calls: int | None, correlation: float | None
 ) -> Variances:
-    """Return the variances that assumptions stand for."""
     from halu_tasks.scorers.statistics.planning import assumed
 
     needed = {
@@ -176,7 +175,7 @@ def _assumed(
         "--difference 0.05 (or --calls 2000)": difference is not None or calls is not None,
         "--correlation 0.2 (of the two models over items; 0 is the safe side)": correlation is not None,
     }
-    if lacking := [flag for flag, given in needed.items() if not given]:
+    if lacking := [flag for flag, is_given in needed.items() if not is_given]:
         raise UsageError(f"without a pilot, the plan lacks {', '.join(lacking)}; the values are examples")
     try:
         return assumed(difference=difference or 0.0, correlation=correlation or 0.0, **assumptions)
@@ -235,17 +234,16 @@ def _ids(arguments: Sequence[str], flag: str) -> dict[str, str]:
     """
     ids: dict[str, str] = {}
     for text in arguments:
-        name, _, own = text.rpartition("=")
-        owner, _, rest = own.partition("/")
-        if not (name and owner and rest) or "/" in rest or not own.isprintable() or " " in own:
+        name, _, id = text.rpartition("=")
+        owner, _, rest = id.partition("/")
+        if not (name and owner and rest) or "/" in rest or not id.isprintable() or " " in id:
             raise UsageError(f"{flag}: expected NAME=OWNER/NAME, got {text!r}")
-        if ids.setdefault(name, own) != own:
-            raise UsageError(f"{flag}: {name!r} is given two ids, {ids[name]} and {own}")
+        if ids.setdefault(name, id) != id:
+            raise UsageError(f"{flag}: {name!r} is given two ids, {ids[name]} and {id}")
     return ids
 
 
 def _print_files(files: Sequence[Path], incomplete: bool) -> int:
-    """Print the files of an export; return the exit status."""
     for file in files:
         say(file)
     return EXIT_PARTIAL if incomplete else 0

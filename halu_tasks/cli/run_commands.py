@@ -19,7 +19,7 @@ from halu_tasks.core.settings import Count, Help
 from halu_tasks.text.number_format import format_interval
 
 if TYPE_CHECKING:
-    from halu_tasks.runs.dry_run import Planned
+    from halu_tasks.runs.dry_run import CallPlan
     from halu_tasks.runs.model_specs import HarnessModel
     from halu_tasks.runs.run_tasks import ModelRun
     from halu_tasks.tasks import Task
@@ -127,22 +127,22 @@ def run(
         raise UsageError(f"none of the tasks has the option {Options.settings()[unused[0]].flag}")
     folder = output.expanduser()
     named = models_named(models, harness=harness, base_url=base_url, arguments=model_arg, chat_template=chat_template)
-    planned = _planned(folder, named, _methods(method), selected, options, limit, further)
-    runs = list(in_folders(planned, progress))
+    of_models = _model_runs(folder, named, _methods(method), selected, options, limit, further)
+    runs = list(in_folders(of_models, progress))
     alone = len(runs) == 1 and not json and executor == ExecutorOptions()
-    runs = [replace(run, shown=alone) for run in runs]
+    runs = [replace(run, to_terminal=alone) for run in runs]
     pending, chosen = [run for run in runs if run.missing()], [task for task, _ in selected]
     for run in runs:
         if done := len(run.tasks) - len(run.missing()):
             progress(f"{run.folder} has the results of {done} of {pluralize(len(run.tasks), 'task', 'tasks')}")
-    plan = list["Planned"]()
+    plan = list["CallPlan"]()
     if dry_run:
         from halu_tasks.runs.dry_run import planned_calls, priced
 
         plan = planned_calls(pending, chosen)
         judged = options.judge_price and any(row.model == options.judge for row in plan)
-        own = [f"{options.judge}={options.judge_price}"] if judged else []
-        plan = priced(plan, [*own, *price], calls_per_minute, tokens_per_second)
+        of_judge = [f"{options.judge}={options.judge_price}"] if judged else []
+        plan = priced(plan, [*of_judge, *price], calls_per_minute, tokens_per_second)
         if plan and not json:
             say(f"{table([row._asdict() for row in plan])}\n{_COUNTED}\n")
     else:
@@ -181,14 +181,14 @@ def _check_methods(runs: Sequence[ModelRun], tasks: Sequence[Task]) -> None:
 
 
 def _show(
-    runs: Sequence[ModelRun], plan: Sequence[Planned], left_out: Mapping[str, HaluTasksError], *, as_json: bool
+    runs: Sequence[ModelRun], plan: Sequence[CallPlan], left_out: Mapping[str, HaluTasksError], *, as_json: bool
 ) -> int:
     """Print the commands of runs, and why models cannot be run; return the exit status."""
-    from halu_tasks.runs.child_process import shown
+    from halu_tasks.runs.child_process import shell_line
 
     for name, error in left_out.items():
         warn(f"{name}: {error}")
-    commands = [shown(command, run.variables) for run in runs for command in run.commands(run.missing())]
+    commands = [shell_line(command, run.variables) for run in runs for command in run.commands(run.missing())]
     if as_json:
         print_json({"plan": [row._asdict() for row in plan], "commands": commands})
     else:
@@ -206,8 +206,8 @@ def _methods(names: Sequence[str]) -> Methods:
     """
     methods: list[tuple[str, Mapping[str, Any]]] = []
     for text in names or [PLAIN]:
-        name, _, given = text.partition(":")
-        arguments = key_values(_NEXT_ARGUMENT.split(given) if given else (), f"method {name}")
+        name, _, settings = text.partition(":")
+        arguments = key_values(_NEXT_ARGUMENT.split(settings) if settings else (), f"method {name}")
         if name == PLAIN and arguments:
             raise UsageError(f"method {PLAIN}: the plain prompt has no arguments")
         method = ("" if name == PLAIN else name, arguments)
@@ -221,7 +221,7 @@ def _methods(names: Sequence[str]) -> Methods:
     return methods
 
 
-def _planned(
+def _model_runs(
     folder: Path,
     models: Sequence[HarnessModel],
     methods: Methods,
@@ -298,32 +298,32 @@ def _finish(
     """Write the report, with the means of files of groups, and print what is done; return the exit status."""
     from halu_tasks.report.write import write_report
 
-    done: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     for run in runs:
         missing, error = run.missing(), left_out.get(run.model.name)
         why = "" if not missing else f"not run: {error}" if error else run.why_missing()
         finished = [task for task in run.tasks if task not in missing]
-        done[run.name] = {"done": finished, "missing": missing, "message": why}
+        results[run.name] = {"done": finished, "missing": missing, "message": why}
         if missing:
-            see = "" if error else f"see {'the output above' if run.shown else run.output}"
-            kept = "" if error else run.replies_kept()
-            reason = "; ".join(filter(None, [why, see, kept and f"{kept} are kept"]))
+            see = "" if error else f"see {'the output above' if run.to_terminal else run.output}"
+            replies = "" if error else run.replies_kept()
+            reason = "; ".join(filter(None, [why, see, replies and f"{replies} are kept"]))
             rejected = isinstance(error, RejectedError) if error else run.is_rejected()
             again = "the server would reject the same command again" if rejected else "the same command continues"
             warn(f"{run.name}: no complete result of {', '.join(missing)}: {reason}; {again}")
     written = None
-    if any(row["done"] for row in done.values()):
+    if any(row["done"] for row in results.values()):
         sys.stdout.flush()
         progress("Writing the report …")
         written = write_report([str(folder), *groups], folder / REPORT, "Runs", warn, warn_unfinished=False)
     if json:
-        print_json({"models": done, "report": str(folder / REPORT / "index.html") if written else None})
+        print_json({"models": results, "report": str(folder / REPORT / "index.html") if written else None})
     else:
-        if len(done) > 1:
-            names = [{key: ", ".join(row[key]) for key in ("done", "missing")} for row in done.values()]
-            say(table([{"model": name, **row} for name, row in zip(done, names, strict=True)]))
+        if len(results) > 1:
+            names = [{key: ", ".join(row[key]) for key in ("done", "missing")} for row in results.values()]
+            say(table([{"model": name, **row} for name, row in zip(results, names, strict=True)]))
         say(f"\n{summary(folder / REPORT, written) if written else 'no report'}")
-    return EXIT_PARTIAL if any(row["missing"] for row in done.values()) else 0
+    return EXIT_PARTIAL if any(row["missing"] for row in results.values()) else 0
 
 
 def demo(
@@ -354,8 +354,8 @@ def demo(
             interval = format_interval(of.get(f"{name}_low"), of.get(f"{name}_high"), ".2f", "")
             figures[f"halu-{model}"] = f"{of[name]:.2f} {interval}".rstrip()
         # the answers' form, in brackets, is on the page
-        asked = task.about.partition(" (")[0]
-        rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **figures, "what is asked": asked})
+        question = task.about.partition(" (")[0]
+        rows.append({"task": task.name, "metric": f"{name} {direction}".rstrip(), **figures, "what is asked": question})
     say(table(rows))
     say(
         "\nhalu-oracle knows the answers: no model can be better (↑ higher is better, ↓ lower). halu-baseline answers "

@@ -147,7 +147,6 @@ def _rows(estimates: Mapping[str, Estimate]) -> list[dict[str, Any]]:
 
 
 def _print_agreement(figures: Mapping[str, Any], missing: Mapping[str, int], *, json: bool) -> int:
-    """Print how far files agree; return the exit status."""
     for path, count in missing.items():
         if count:
             warn(

@@ -175,8 +175,8 @@ def check(
     from halu_tasks.tasks.task_registry import files_at, tasks_selected
     from halu_tasks.tasks.yaml_files import packaged_files
 
-    found = (files_at(name) or [task.file.path for task in tasks_selected([name])] for name in tasks)
-    paths = [*dict.fromkeys(chain.from_iterable(found))] or packaged_files()
+    files = (files_at(name) or [task.file.path for task in tasks_selected([name])] for name in tasks)
+    paths = [*dict.fromkeys(chain.from_iterable(files))] or packaged_files()
     faults = faults_of(paths, data)
     for fault in faults:
         say(fault)
@@ -222,7 +222,6 @@ def _print_items(task: str, options: Options, limit: int | None, of: Mapping[str
 
 
 def _text(row: Mapping[str, Any]) -> str:
-    """Format an item for people, with a blank line after it."""
     task = f"  task: {row['task']}" if "task" in row else ""
     parts = [f"--- id: {row['id']}{task}", f"[target]\n{row['target']}", f"[system]\n{row['system']}"]
     parts += [f"[example]\n{example['prompt']}\n[reply]\n{example['reply']}" for example in row.get("examples", [])]
@@ -324,7 +323,6 @@ def describe(
 
 
 def _named(names: Sequence[str]) -> list[Source]:
-    """Return the sources of some names, or all."""
     from halu_tasks.tasks.task_registry import get_source, sources
 
     return [get_source(name) for name in names] or list(sources().values())

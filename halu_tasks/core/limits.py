@@ -107,7 +107,7 @@ def read_member(archive: ZipFile, name: str, place: object) -> bytes:
     raise exceeded("max_text", f"{place}: {name}")
 
 
-def check_archive(file: str | IO[bytes], place: object, unread: str | None = None) -> None:
+def check_archive(file: str | IO[bytes], place: object, unread: str | tuple[str, ...] = ()) -> None:
     """Check that all parts of an archive can be unpacked.
 
     Args:
@@ -118,7 +118,8 @@ def check_archive(file: str | IO[bytes], place: object, unread: str | None = Non
     Raises:
         LimitError: One is larger than `max_text`.
     """
+    most = limit("max_text")
     with ZipFile(file) as archive:
         for member in archive.infolist():
-            if member.file_size > limit("max_text") or not unread or not member.filename.startswith(unread):
+            if member.file_size > most or not member.filename.startswith(unread):
                 read_member(archive, member.filename, place)

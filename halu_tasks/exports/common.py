@@ -38,7 +38,7 @@ _FILES = (".jsonl", ".json", ".csv", ".parquet", ".xlsx", "/")
 _PART = re.compile(r"\w([\w.-]*\w)?")
 
 
-def own_name(name: str) -> str:
+def without_provider(name: str) -> str:
     """Return a model's own name, by which a server or the Hub knows it, without the provider that reached it."""
     provider, _, rest = name.partition("/")
     if provider == _COMPATIBLE:
@@ -70,8 +70,8 @@ class PublicRun:
 
     def id_of(self, name: str) -> str:
         """Return the id of a model by its name in results, `ORGANIZATION/NAME` if the organization is known."""
-        own = own_name(name)
-        return self.ids.get(name) or self.ids.get(own, own)
+        bare_name = without_provider(name)
+        return self.ids.get(name) or self.ids.get(bare_name, bare_name)
 
     @cached_property
     def model(self) -> str:
@@ -178,12 +178,12 @@ def read_public(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> 
     """
     results = read_and_warn(paths, warn)
     names = {name for run in results.runs for name in (run.model, *([run.judge] if run.judge else []))}
-    known = names | {own_name(name) for name in names}
+    all_names = names | {without_provider(name) for name in names}
     for name in models:
-        if name not in known:
+        if name not in all_names:
             raise UsageError(
-                f"--model-id: no result is of a model {name!r}{did_you_mean(name, known)}; models: "
-                f"{', '.join(sorted(known))}"
+                f"--model-id: no result is of a model {name!r}{did_you_mean(name, all_names)}; models: "
+                f"{', '.join(sorted(all_names))}"
             )
 
     def key(run: Run) -> tuple[object, ...]:
@@ -209,19 +209,19 @@ def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -
     Raises:
         DataError: All failed.
     """
-    done: list[T] = []
+    results: list[T] = []
     failures: dict[tuple[str, str], list[Run]] = {}
     unknown: dict[str, None] = {}
     for one in runs:
         try:
-            done.append(act(one))
+            results.append(act(one))
         except HaluTasksError as error:
             failures.setdefault((one.run.model, str(error)), []).append(one.run)
             continue
         for share, meaning in one.run.reply_warnings:
             warn(f"{one.run.model}, {one.run.task}: {share} {meaning}")
         if not organization_of(one.model):
-            unknown[own_name(one.run.model)] = None
+            unknown[without_provider(one.run.model)] = None
     for (_, message), of_model in failures.items():
         tasks = ", ".join(dict.fromkeys(run.task for run in of_model))
         warn(f"not exported: {_sources(of_model)}: {tasks}: {message}")
@@ -230,13 +230,12 @@ def each(runs: Sequence[PublicRun], act: Callable[[PublicRun], T], warn: Warn) -
             f"model {name}: the results do not say which organization made it, so it is exported as "
             f"{NO_ORGANIZATION}; name it with --model-id '{name}=ORGANIZATION/NAME' (and another folder with -o)"
         )
-    if not done:
+    if not results:
         raise DataError("no result was exported")
-    return done, bool(failures)
+    return results, bool(failures)
 
 
 def _sources(runs: Sequence[Run]) -> str:
-    """Name the first file of some runs, and count the others."""
     first, *others = dict.fromkeys(run.source for run in runs)
     return f"{first} and {len(others):,} more" if others else first
 

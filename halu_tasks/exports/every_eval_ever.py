@@ -59,7 +59,6 @@ def export_eee(
 
 
 def _write_run(public: PublicRun, folder: Path, publisher: Mapping[str, str], warn: Warn) -> Path:
-    """Write a run; return the file with its figures."""
     run = public.run
     # the same whenever a run is public; the datastore wants version 4
     digest = stable_hash(*run.identity, public.model)
@@ -116,7 +115,6 @@ def _record(public: PublicRun, publisher: Mapping[str, str], identity: str) -> d
 
 
 def _seconds(time: str) -> str:
-    """Convert a time in ISO 8601 to seconds since 1970."""
     return str(int(datetime.fromisoformat(time).timestamp()))
 
 
@@ -155,7 +153,7 @@ def _metric(public: PublicRun, name: str) -> dict[str, Any]:
     metric, task, direction = public.metrics[name], public.run.benchmark_task, public.direction(name)
     low, high = metric.range
     is_headline = name == next(iter(public.metrics))
-    known: dict[str, Any] = {
+    config: dict[str, Any] = {
         "evaluation_description": metric.about or name,
         "metric_id": f"halu_tasks.{task.name}.{name}",
         "metric_name": name,
@@ -167,14 +165,14 @@ def _metric(public: PublicRun, name: str) -> dict[str, Any]:
         "additional_details": {"direction": direction, "headline": json.dumps(is_headline)},
     }
     if (low, high) == (0.0, 1.0):
-        known["metric_unit"] = "proportion"
+        config["metric_unit"] = "proportion"
     if name in public.judged and task.judge_spec and public.run.judge:
-        known["llm_scoring"] = {
+        config["llm_scoring"] = {
             "judges": [{"model_info": _model(public, public.run.judge)}],
             "input_prompt": task.judge_spec.prompt,
             "additional_details": {"prompt_hash": prompt_hash({"user": task.judge_spec.prompt})},
         }
-    return known
+    return config
 
 
 def _bound(value: float) -> float | str:
@@ -260,9 +258,9 @@ def _row(
     run, score, item = public.run, answered.score, answered.item
     prompt = f"{item.system}\n\n{item.prompt}" if item.system else item.prompt
     references = [score.target] if isinstance(score.target, str) else list(score.target)
-    shown = {"raw": prompt, "reference": references}
+    sample = {"raw": prompt, "reference": references}
     # by this hash, the schema's converters recognize an item in other results
-    sample_hash = hashlib.sha256(json.dumps(shown, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    sample_hash = hashlib.sha256(json.dumps(sample, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
     verdicts = verdicts_as_json(score.verdicts)
     answer = score.answer if isinstance(score.answer, str) or score.answer is None else "\n".join(score.answer)
     read = {
@@ -279,7 +277,7 @@ def _row(
         "sample_id": score.id,
         "sample_hash": sample_hash,
         "interaction_type": "single_turn",
-        "input": shown,
+        "input": sample,
         "output": {"raw": [answered.reply]},
         "answer_attribution": [] if answer is None else [{**read, "extracted_value": answer}],
         "metadata": {

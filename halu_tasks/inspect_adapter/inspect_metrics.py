@@ -18,8 +18,9 @@ from halu_tasks.replies.scoring import logger
 from halu_tasks.replies.warnings import HowAsked, revision_warnings, run_warnings
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
-from halu_tasks.scorers.method_metrics import opinion_figures, total
+from halu_tasks.scorers.cost import total_cost
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
+from halu_tasks.scorers.opinions import opinion_figures
 from halu_tasks.scorers.reading.questions import YES
 from halu_tasks.scorers.score import ITEM_FIELDS, ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
@@ -60,24 +61,27 @@ class LoggedReply(NamedTuple):
 
     @classmethod
     def from_log(
-        cls, metadata: Mapping[str, Any] | None, sample_id: int | str | None, of_sample: Mapping[str, Any] | None
+        cls,
+        metadata: Mapping[str, Any] | None,
+        sample_id: int | str | None,
+        sample_metadata: Mapping[str, Any] | None,
     ) -> LoggedReply | None:
         """Restore a scored reply; None if another package's scorer made it.
 
         Args:
             metadata: The metadata of the score.
             sample_id: The id of the sample.
-            of_sample: The metadata of the sample.
+            sample_metadata: The metadata of the sample.
         """
         if not isinstance(record := (metadata or {}).get(RECORD), dict):
             return None
-        own = SampleMetadata.in_metadata(of_sample or {})
-        id = own.item_id(sample_id) if own else str(sample_id)
-        item = {"id": id, "cluster": own.cluster if own else id, "tags": own.tags if own else {}}
+        sample = SampleMetadata.in_metadata(sample_metadata or {})
+        id = sample.item_id(sample_id) if sample else str(sample_id)
+        item = {"id": id, "cluster": sample.cluster if sample else id, "tags": sample.tags if sample else {}}
         if "score" in record:  # a log that was written before scored replies had one form
             blank = {"blank": record.get("outcome") == EMPTY}
             record = {**record, **record["score"], **blank}
-        return cls(ScoredReply.from_json(record, item), own)
+        return cls(ScoredReply.from_json(record, item), sample)
 
     @property
     def benchmark_task(self) -> Task:
@@ -88,8 +92,8 @@ class LoggedReply(NamedTuple):
     @property
     def how(self) -> HowAsked | None:
         """How the reply was asked for; None for a text of a user's own."""
-        own = self.sample
-        return HowAsked("inspect", True, own.structured, own.fewshot) if own else None
+        sample = self.sample
+        return HowAsked("inspect", True, sample.structured, sample.fewshot) if sample else None
 
 
 def as_metadata(reply: ScoredReply, acc: float | None = None) -> dict[str, Any]:
@@ -108,34 +112,40 @@ def figures() -> Metric:
     hallucinated), `mean_probability`, `unparsed` and `abstained`; accuracy and other classification metrics are over
     those with a label. The counts and costs of a method follow.
     """
-    restored: dict[int, tuple[object, LoggedReply | None]] = {}
+    # the replies of the last call, each with the metadata that it was restored from
+    restored: list[tuple[Mapping[str, Any] | None, LoggedReply | None]] = []
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        nonlocal restored
-        # Inspect computes figures about once a second while samples run, so each record is restored once; the metadata
-        # is kept, so that no other object can have its id
-        restored = {
-            id(metadata): restored.get(id(metadata))
-            or (metadata, LoggedReply.from_log(metadata, score.sample_id, score.sample_metadata))
-            for score in scores
-            for metadata in (score.score.metadata,)
-        }
-        records = [record for score in scores if (record := restored[id(score.score.metadata)][1])]
+        del restored[len(scores) :]
+        for place, score in enumerate(scores):
+            metadata = score.score.metadata
+            # while samples run, the scores of the last call come first again
+            if place == len(restored) or restored[place][0] is not metadata:
+                reply = LoggedReply.from_log(metadata, score.sample_id, score.sample_metadata)
+                restored[place:] = [(metadata, reply)]
+        records = [record for _, record in restored if record]
         if not records:
             return {}
         if records[0].sample is None:
             return _text_figures(records) | _method_figures(records)
-        if any(event.event == "sample_init" for event in transcript().events):
-            # in the context of a sample that has just ended, Inspect only shows the figures, about once a second
+        if _is_during_samples():
             return _headline(records)
-        for task, own in _by_task(records).items():
-            for warning in _warnings(task, own):
+        for task, of_task in _by_task(records).items():
+            for warning in _warnings(task, of_task):
                 warn(warning)
         group = records[0].sample.group
         values = _group_figures(group, records) if group else _task_figures(records)
         return values | (_method_figures(records) if any(record.reply.method for record in records) else {})
 
     return compute
+
+
+def _is_during_samples() -> bool:
+    """Whether Inspect asks, about once a second, for figures to show while samples run.
+
+    It does so in the context of a sample that has just ended.
+    """
+    return any(event.event == "sample_init" for event in transcript().events)
 
 
 def spread(name: str, estimate: Estimate) -> dict[str, float]:
@@ -168,7 +178,6 @@ def warn(warning: str) -> None:
 
 
 def _warnings(task: Task, records: Sequence[LoggedReply]) -> list[str]:
-    """Return the warnings of replies, of revisions and of judges of one task in a run."""
     scores, outcomes = [record.reply for record in records], Counter(record.reply.reply_outcome for record in records)
     warnings = run_warnings(task, outcomes, scores, records[0].how, stops=stops_of(records))
     drafts = [(record.reply.draft, record.reply) for record in records if record.reply.draft]
@@ -190,17 +199,16 @@ def _method_figures(records: Sequence[LoggedReply]) -> dict[str, float]:
     means = [replace(mean(name, name, higher_is_better=None), range=(0.0, math.inf)) for name in counts]
     values = estimates(means, (record.reply for record in records))
     costs = [record.reply.cost for record in records if record.reply.cost]
-    return {name: estimate.value for name, estimate in values.items()} | (total(costs) if costs else {})
+    return {name: estimate.value for name, estimate in values.items()} | (total_cost(costs) if costs else {})
 
 
 def _headline(records: Sequence[LoggedReply]) -> dict[str, float]:
-    """Return the first figure alone, which takes a small part of the time."""
+    """Return the first figure alone, or none if it needs a judge and there is none."""
     scoring, scores = records[0].reply.scoring, [record.reply for record in records]
     if records[0].sample and (group := records[0].sample.group):
-        by_task = {task.name: [record.reply for record in own] for task, own in _by_task(records).items()}
+        by_task = {task.name: [record.reply for record in of_task] for task, of_task in _by_task(records).items()}
         return spread_all(registry()[1][group].figures(scoring, by_task))
-    metrics = records[0].benchmark_task.metrics_of(scoring, scores)
-    return next((spread_all(found) for metric in metrics if (found := estimates([metric], scores))), {})
+    return spread_all(estimates([records[0].benchmark_task.headline_metric(scoring)], scores))
 
 
 def _task_figures(records: Sequence[LoggedReply]) -> dict[str, float]:
@@ -212,10 +220,10 @@ def _task_figures(records: Sequence[LoggedReply]) -> dict[str, float]:
 
 def _group_figures(group_name: str, records: Sequence[LoggedReply]) -> dict[str, float]:
     group, members = registry()[1][group_name], _by_task(records)
-    scores = {task.name: [record.reply for record in own] for task, own in members.items()}
+    scores = {task.name: [record.reply for record in of_task] for task, of_task in members.items()}
     values = group.figures(records[0].reply.scoring, scores)
-    for task, own in members.items():
-        values |= {f"{task.name}.{name}": value for name, value in _estimates(task, own).items()}
+    for task, of_task in members.items():
+        values |= {f"{task.name}.{name}": value for name, value in _estimates(task, of_task).items()}
     return _undefined(group.means[0], [*members], records, values) | spread_all(values)
 
 

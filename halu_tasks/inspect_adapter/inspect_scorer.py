@@ -20,6 +20,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.inspect_adapter.inspect_metrics import ACC, as_metadata, figures
 from halu_tasks.inspect_adapter.run_models import check_address
+from halu_tasks.inspect_adapter.sample_cost import cost_of
 from halu_tasks.judging.judge_model import Judge, JudgeFailures, judge_of_loop
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.replies.predictions import with_target
@@ -27,7 +28,6 @@ from halu_tasks.replies.reply_scorer import ReplyScorer, VerdictRequest
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.judge_correction import ReferenceLabels
-from halu_tasks.scorers.method_metrics import cost_of
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.model_calls import MethodRecord, SampleMetadata, tokens_of, turns_of
@@ -59,10 +59,10 @@ def halu_score(**options: Any) -> Scorer:
         **options: The task options that say how replies are scored: `scoring`, `judge` and those that begin with
             `judge_`, `reader`, `reader_base_url`, `reference` and `assume`.
     """
-    chosen, labels, failures = _scorer_options(options), dict[str, ReferenceLabels](), _Failures()
+    scoring_options, labels, failures = _scorer_options(options), dict[str, ReferenceLabels](), _Failures()
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        return await _score_sample(state, target, chosen, labels, failures)
+        return await _score_sample(state, target, scoring_options, labels, failures)
 
     return score
 
@@ -88,19 +88,19 @@ async def _score_sample(
     task = sample.benchmark_task
     if options.reference and task.judge_spec and task.name not in labels:
         labels[task.name] = read_reference_labels(options.reference, task)
-    scorer, asked = _scorer_of(sample, options, labels.get(task.name))
+    scorer, asked_model = _scorer_of(sample, options, labels.get(task.name))
     item = with_target(sample.item(state.sample_id, target, turns_of(state)), (output.metadata or {}).get(TARGET))
 
     async def ask(text: VerdictRequest) -> Sequence[Verdict]:
-        assert asked
-        return await asked.judge_reply(text.item, text.text)
+        assert asked_model
+        return await asked_model.judge_reply(text.item, text.text)
 
     method = MethodRecord.from_metadata(output.metadata)
     reply = Reply(output.completion, probability=method.probability, failure=failure_of(output))
     scored = await scorer.score_by(item, reply, ask)
     draft = None if method.draft is None else await scorer.of_drafts.score_by(item, Reply(method.draft), ask)
-    given = [*scored.verdicts, *(draft.verdicts if draft else ())]
-    _count(failures, scorer.role or "judge", given, asked)
+    verdicts = [*scored.verdicts, *(draft.verdicts if draft else ())]
+    _count(failures, scorer.role or "judge", verdicts, asked_model)
     scored = _with_token_probability(with_method_output(scored, method), task, state, sample.weighed)
     scored = scorer.with_confidence(scored)
     scored = replace(
@@ -120,12 +120,13 @@ def _scorer_of(
 ) -> tuple[ReplyScorer, Judge | None]:
     """Return what scores the replies to a sample's task, and the model that it asks."""
     task, mode = sample.benchmark_task, options.scoring
-    read = None if sample.weighed else task.scoring.reading_spec(mode, task.about)
+    reading_spec = None if sample.weighed else task.scoring.reading_spec(mode, task.about)
     judge = judge_of_run(task.judge_spec, options) if task.judge_spec else None
-    reader = judge_of_run(read, options.reader_options, "reader") if read else None
-    judged, read = task.judge_spec if judge else None, read if reader else None
+    reader = judge_of_run(reading_spec, options.reader_options, "reader") if reading_spec else None
+    judge_spec, reading_spec = task.judge_spec if judge else None, reading_spec if reader else None
     points = options.penalty, sample.confidence, options.risk
-    return ReplyScorer(task, mode, judged, read, labels, options.assumption, *points), reader or judge
+    scorer = ReplyScorer(task, mode, judge_spec, reading_spec, labels, options.assumption, *points)
+    return scorer, reader or judge
 
 
 def _acc(task: Task, mode: str, score: ScoredReply) -> float | None:
@@ -218,8 +219,8 @@ def _scorer_options(values: dict[str, Any]) -> Options:
     Raises:
         ArgumentError: An argument is unknown or invalid.
     """
-    if strange := sorted(values.keys() - set(SCORING_OPTIONS)):
-        raise ArgumentError(f"halu_score: {unknown('argument', strange[0], SCORING_OPTIONS)}")
+    if unknown_names := sorted(values.keys() - set(SCORING_OPTIONS)):
+        raise ArgumentError(f"halu_score: {unknown('argument', unknown_names[0], SCORING_OPTIONS)}")
     try:
         options = Options(**values)
         check_addresses(options)
@@ -236,8 +237,8 @@ def judge_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Jud
 
     The model under test is never the judge by default; without a judge the result is None.
     """
-    named = model_roles().get(role)
-    model: Model | None = named[0] if isinstance(named, list) else named
+    models = model_roles().get(role)
+    model: Model | None = models[0] if isinstance(models, list) else models
     return judge_of_loop(model, spec, options) if model or options.judge else None
 
 

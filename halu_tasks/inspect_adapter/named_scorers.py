@@ -25,12 +25,12 @@ from halu_tasks.core.prompting import fill
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.inspect_adapter.inspect_metrics import as_metadata, figures, spread_all
 from halu_tasks.inspect_adapter.inspect_scorer import graded, inspect_score, with_method_output
+from halu_tasks.inspect_adapter.sample_cost import cost_of
 from halu_tasks.judging.reaching import failure_of
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.benchmarks.string_scorers import Returns
 from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.method_metrics import cost_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.questions import NO, YES, hallucinates
 from halu_tasks.scorers.reading.reply import ReplyText
@@ -137,8 +137,8 @@ def verdict(
         reading: How the label is read from a reply: the name of a reading of `scorers/registry.py`, as in task files.
         cluster: Name of the metadata with the sample's cluster. Without it each sample is a cluster.
     """
-    known = dict(labels) if isinstance(labels, Mapping) else [labels] if isinstance(labels, str) else list(labels)
-    return _scorer("verdict", {"labels": known, "reading": reading}, {"cluster": cluster})
+    listed = dict(labels) if isinstance(labels, Mapping) else [labels] if isinstance(labels, str) else list(labels)
+    return _scorer("verdict", {"labels": listed, "reading": reading}, {"cluster": cluster})
 
 
 def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], none_allowed: bool = False) -> Scorer:
@@ -146,17 +146,17 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
         named = NamedScorer(name, arguments, names, none_allowed)
     except ValueError as error:
         raise ArgumentError(str(error)) from None
-    of_one = named.metrics()[0].item
-    assert of_one
+    item_value = named.metrics()[0].item
+    assert item_value
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        own = SampleMetadata.of(state)
-        fields = {**own.fields, **own.gold, **state.metadata} if own else state.metadata
+        packaged = SampleMetadata.of(state)
+        fields = {**packaged.fields, **packaged.gold, **state.metadata} if packaged else state.metadata
         sample = UserSample(str(state.sample_id), list(target), fields)
-        found = named.score(sample, _reply_of(state))
-        value = of_one(found)
-        metadata = {"scorer": name, "arguments": dict(arguments), **found.as_json()}
-        return inspect_score(found, value if name in ("iou", "expmatch") else graded(value), metadata)
+        scored = named.score(sample, _reply_of(state))
+        value = item_value(scored)
+        metadata = {"scorer": name, "arguments": dict(arguments), **scored.as_json()}
+        return inspect_score(scored, value if name in ("iou", "expmatch") else graded(value), metadata)
 
     return score
 
@@ -220,10 +220,10 @@ def texts_task(input: str, solver: Solver, prompts: str | None = None) -> Task:
         source = "\n\n".join(map(str.strip, _sources(row)))
         parts = {"query": row.get("query", "").strip(), "source": source, "text": row["text"].strip()}
         subject = {name: part for name, part in parts.items() if part}
-        shown = "\n\n".join(f"{name.capitalize()}:\n{fence(part)}" for name, part in subject.items())
+        sections = "\n\n".join(f"{name.capitalize()}:\n{fence(part)}" for name, part in subject.items())
         target = row.get("label", "").strip().capitalize()
-        asked = fill(question, {"parts": shown})
-        samples.append(Sample(id=id, input=asked, target=target, metadata={"subject": subject}))
+        prompt = fill(question, {"parts": sections})
+        samples.append(Sample(id=id, input=prompt, target=target, metadata={"subject": subject}))
     return Task(
         dataset=MemoryDataset(samples, name=path.name, location=str(path)),
         solver=solver,

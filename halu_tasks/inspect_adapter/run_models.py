@@ -79,7 +79,7 @@ class RunModels:
         Credentials are left out, and so are addresses of servers, which may differ between machines.
         """
         calls = {name: self.eval_settings[name] for name in ("temperature", "max_tokens") if name in self.eval_settings}
-        arguments = {"model_args": given} if (given := _recorded(self.arguments)) else {}
+        arguments = {"model_args": recorded} if (recorded := _recorded(self.arguments)) else {}
         return {"model": self.name, "roles": _recorded(self.roles), **calls, **arguments}
 
     def as_settings(self) -> dict[str, Any]:
@@ -98,8 +98,8 @@ class RunModels:
         """Create the models; return all of them, the main one first, and those of roles."""
         main = create_model(self.name, self.base_url, {"memoize": False, **self.arguments})
         roles = {role: _role_model(value) for role, value in self.roles.items()}
-        listed = (of_role if isinstance(of_role, list) else [of_role] for of_role in roles.values())
-        return [main, *chain.from_iterable(listed)], roles
+        models = (models if isinstance(models, list) else [models] for models in roles.values())
+        return [main, *chain.from_iterable(models)], roles
 
 
 def create_model(
@@ -147,13 +147,12 @@ def _recorded(value: Any) -> Any:
 
 
 def _role_model(value: Any) -> Any:
-    """Create the model of a role, or the models if it has a list."""
     if isinstance(value, list):
         return [_role_model(element) for element in value]
-    given: Mapping[str, Any] = value if isinstance(value, dict) else {"model": str(value)}
-    config = {name: setting for name, setting in given.items() if name not in ("model", "base_url", "model_args")}
-    arguments = {"memoize": False, **given.get("model_args", {})}
-    return create_model(str(given.get("model")), given.get("base_url"), arguments, config)
+    spec: Mapping[str, Any] = value if isinstance(value, dict) else {"model": str(value)}
+    config = {name: setting for name, setting in spec.items() if name not in ("model", "base_url", "model_args")}
+    arguments = {"memoize": False, **spec.get("model_args", {})}
+    return create_model(str(spec.get("model")), spec.get("base_url"), arguments, config)
 
 
 def run_eval(task: Task | str, log_dir: Path, models: RunModels, **settings: Any) -> EvalLog:
@@ -203,7 +202,6 @@ def run_eval(task: Task | str, log_dir: Path, models: RunModels, **settings: Any
 
 
 def _start_error(error: Exception) -> str:
-    """Describe why Inspect cannot start a run."""
     message = " ".join(str(getattr(error, "message", error)).split())
     if "not associated with a task" not in message:
         return message

@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from traceback import walk_stack
 from typing import Any
 
 from inspect_ai import Task, task
@@ -154,16 +153,16 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
     Raises:
         UsageError: An option is unknown.
     """
-    if strange := sorted(options.keys() - Options.settings().keys()):
-        of_others = Options.task_specific().keys() - set(task.prompts.task_options)
-        known = [option for option in Options.settings() if option not in of_others]
-        raise UsageError(f"task {name}: {unknown('option', strange[0], known)}")
-    given = {key: value for key, value in options.items() if value is not None}
-    chosen = Options(**{"fewshot": task.prompts.shots, **given})
-    for unused in chosen.unsupported(task.prompts.task_options):
+    if unknown_names := sorted(options.keys() - Options.settings().keys()):
+        of_other_tasks = Options.task_specific().keys() - set(task.prompts.task_options)
+        names = [option for option in Options.settings() if option not in of_other_tasks]
+        raise UsageError(f"task {name}: {unknown('option', unknown_names[0], names)}")
+    values = {key: value for key, value in options.items() if value is not None}
+    all_options = Options(**{"fewshot": task.prompts.shots, **values})
+    for unused in all_options.unsupported(task.prompts.task_options):
         logger.warning("%s has no use for %s", task.name, unused)
-    evaluation = build(task, chosen.restricted_to(task.prompts.task_options))
-    if not chosen.system_in_user and not _takes_system():
+    evaluation = build(task, all_options.restricted_to(task.prompts.task_options))
+    if not all_options.system_in_user and not _takes_system():
         evaluation = replace(evaluation, options=replace(evaluation.options, system_in_user=True))
         if evaluation.system_in_user:
             logger.warning(NO_SYSTEM_ROLE, name)
@@ -172,9 +171,9 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
 
 
 def _takes_system() -> bool:
-    """Return whether the chat template of the current model has a system role, as far as this process applies it."""
+    """Return whether the current model's chat template has a system role; True if its server applies the template."""
     render = getattr(getattr(active_model(), "api", None), "hf_chat", None)
-    return render is None or takes_system(lambda said: render(chat_messages(said), []))
+    return render is None or takes_system(lambda messages: render(chat_messages(messages), []))
 
 
 def _create(name: str, members: Sequence[Evaluation], samples: list[Sample], version: int) -> Task:
@@ -242,13 +241,12 @@ class _PackageTask(Task):
 
 
 def _first_requests(members: Sequence[Evaluation], samples: Sequence[Sample]) -> list[FirstRequest]:
-    """Return what the model is asked first, unless a solver of the user's decides that."""
-    own = (frame for frame, _ in walk_stack(None) if frame.f_globals.get("__name__") == "inspect_ai._eval.eval")
-    if not samples or any(frame.f_locals.get("solver") for frame in own):
+    if not samples:
         return []
     config = first_config(members).merge(active_generate_config())
-    ask = list[Any](samples[0].input)
-    return [FirstRequest(members[0].task.name, ask, config, _ADVICE, schema_optional=bool(config.response_schema))]
+    messages = list[Any](samples[0].input)
+    schema_optional = bool(config.response_schema)
+    return [FirstRequest(members[0].task.name, messages, config, _ADVICE, schema_optional)]
 
 
 def first_config(members: Sequence[Evaluation]) -> GenerateConfig:
@@ -261,10 +259,10 @@ def first_config(members: Sequence[Evaluation]) -> GenerateConfig:
 
 def _config(members: Sequence[Evaluation]) -> GenerateConfig:
     decodings = [evaluation.decoding for evaluation in members]
-    weighed = any(evaluation.asks_for_probability for evaluation in members)
+    asks_for_probability = any(evaluation.asks_for_probability for evaluation in members)
     return GenerateConfig(
-        logprobs=True if weighed else None,
-        top_logprobs=MOST_ALTERNATIVES if weighed else None,
+        logprobs=True if asks_for_probability else None,
+        top_logprobs=MOST_ALTERNATIVES if asks_for_probability else None,
         max_tokens=max(decoding.max_tokens for decoding in decodings),
         temperature=decodings[0].temperature,
         top_p=decodings[0].top_p,

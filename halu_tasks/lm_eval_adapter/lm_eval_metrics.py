@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-from lm_eval.api import metrics as theirs
+from lm_eval.api import metrics as lm_eval_metrics
 from lm_eval.api import registry
 from lm_eval.api.filter import Filter
 from lm_eval.api.task import Task
@@ -35,7 +35,8 @@ from halu_tasks.scorers.answer import NO_ANSWER, Answer
 from halu_tasks.scorers.benchmarks.explanations import ALPHA, Weight
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.benchmarks.string_scorers import Returns
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Metric, estimate
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.strings import quotations
@@ -45,7 +46,7 @@ from halu_tasks.scorers.score import ScoredReply
 Pair = Sequence[Any]
 """What lm-eval passes for one document: a list with a single reference or prediction."""
 
-_IS_0_5 = hasattr(theirs, "Metric")
+_IS_0_5 = hasattr(lm_eval_metrics, "Metric")
 
 # what the filters `halu_verdict` and `halu_strings` replace a reply without an answer by
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
@@ -100,11 +101,11 @@ def _metric(scorer: str, arguments: type[_Arguments] = _Arguments) -> Any:
         arguments: The arguments of the metric.
     """
 
-    def named_scorer(given: Mapping[str, Any]) -> tuple[NamedScorer, list[Metric]]:
+    def named_scorer(task_arguments: Mapping[str, Any]) -> tuple[NamedScorer, list[Metric]]:
         """Return the scorer with the arguments of a task file, and the metrics to compute."""
         try:
             # lm-eval would catch Python's TypeError and call the metric in another way
-            values = vars(arguments(**checked_settings(arguments, given, "argument")))
+            values = vars(arguments(**checked_settings(arguments, task_arguments, "argument")))
         except UsageError as error:
             raise UsageError(f"halu_{scorer}: {error}") from None
         further, none_allowed = values.pop("figures") or (), values.pop("none_allowed", False)
@@ -114,12 +115,12 @@ def _metric(scorer: str, arguments: type[_Arguments] = _Arguments) -> Any:
         except ValueError as error:
             raise UsageError(f"halu_{error}") from None
         by_name = {metric.name: metric for metric in named.metrics()}
-        if strange := [name for name in further if name not in by_name]:
-            raise UsageError(f"halu_{scorer}: {unknown('figure', strange[0], by_name)}")
+        if unknown_names := [name for name in further if name not in by_name]:
+            raise UsageError(f"halu_{scorer}: {unknown('figure', unknown_names[0], by_name)}")
         return named, [by_name[name] for name in (HEADLINES[scorer], *further)]
 
-    def metric(references: Pair, predictions: Pair, **given: Any) -> dict[str, Any]:
-        named, metrics = named_scorer(given)
+    def metric(references: Pair, predictions: Pair, **task_arguments: Any) -> dict[str, Any]:
+        named, metrics = named_scorer(task_arguments)
         target = str(references[0]).splitlines() if scorer == "exact_match" else references
         target = references[0] if isinstance(references[0], list) else target
         replies = predictions[0] if isinstance(predictions[0], list | tuple) else predictions
@@ -134,7 +135,7 @@ def _metric(scorer: str, arguments: type[_Arguments] = _Arguments) -> Any:
     metric.__name__ = metric.__qualname__ = name = f"halu_{scorer}"
     if not _IS_0_5:
         return metric
-    return theirs.Metric(name=name, fn=metric, aggregation=halu_mean, output_type={"generate_until"})
+    return lm_eval_metrics.Metric(name=name, fn=metric, aggregation=halu_mean, output_type={"generate_until"})
 
 
 def halu_mean(values: Sequence[Any], part: Part | None = None) -> Any:
@@ -195,10 +196,11 @@ def _score(named: NamedScorer, target: Sequence[str], reply: Any) -> ScoredReply
 def _values(named: NamedScorer, score: ScoredReply, metrics: Sequence[Metric]) -> dict[str, Any]:
     """Return the values of the headline and of further metrics, in lm-eval 0.4 each with that of its standard error."""
     values: dict[str, Any] = {}
-    own, parts = f"halu_{named.name}", {"": PARTS[""]} if _IS_0_5 else PARTS
+    prefix, parts = f"halu_{named.name}", {"": PARTS[""]} if _IS_0_5 else PARTS
     for metric in metrics:
         # lm-eval 0.5 aggregates what is called so like the metric in parentheses
-        key = own if metric is metrics[0] else f"{metric.name}({own})" if _IS_0_5 else f"{own}_{metric.name}"
+        name = f"{metric.name}({prefix})" if _IS_0_5 else f"{prefix}_{metric.name}"
+        key = prefix if metric is metrics[0] else name
         # a standard error must follow its metric: lm-eval then shows it in the column Stderr. Where there is no value
         # for a document it is NaN, and so is any mean but halu_mean
         for suffix, part in parts.items():
@@ -222,9 +224,9 @@ def document_filter() -> Filter:
     """Return the filter that adds documents to their replies, for the `halu_…` metrics."""
 
     def with_document(reply: str, document: Mapping[str, Any]) -> DocumentReply:
-        made = DocumentReply(reply)
-        made.document = document
-        return made
+        result = DocumentReply(reply)
+        result.document = document
+        return result
 
     return CustomFilter(
         filter_fn=lambda resps, docs: [
@@ -292,19 +294,19 @@ def _register_defaults() -> None:
 
 def _register_error() -> None:
     """Let lm-eval 0.5 take the clustered error of `halu_mean`, not that of 100,000 samples, which ignores clusters."""
-    their_error = theirs.stderr_for_metric
+    original = lm_eval_metrics.stderr_for_metric
 
     def stderr_for_metric(metric: Any, bootstrap_iters: int) -> Any:
-        other = their_error(metric, bootstrap_iters)
+        default = original(metric, bootstrap_iters)
 
         def stderr(values: Sequence[Any]) -> Any:
             if not isinstance(values[0], ItemValue):
-                return other(values) if other else "N/A"
+                return default(values) if default else "N/A"
             return halu_mean(values, "stderr") if metric is halu_mean else math.nan
 
         return stderr
 
-    theirs.stderr_for_metric = stderr_for_metric
+    lm_eval_metrics.stderr_for_metric = stderr_for_metric
 
 
 def _check_before_requests() -> None:
@@ -312,7 +314,7 @@ def _check_before_requests() -> None:
     build = Task.build_all_requests
     filters = {"halu_document": document_filter, "halu_strings": strings_filter, "halu_verdict": verdict_filter}
 
-    def checked(self: Task, **how: Any) -> None:
+    def checked(self: Task, **settings: Any) -> None:
         pipelines = [pipeline for pipeline in self.config.filter_list or () if isinstance(pipeline, Mapping)]
         for steps in (pipeline.get("filter") or () for pipeline in pipelines):
             for step in steps:
@@ -325,15 +327,15 @@ def _check_before_requests() -> None:
         for metric in [*(self.config.metric_list or ()), *nested]:
             if isinstance(metric, Mapping) and (check := _CHECKS.get(str(metric.get("metric")))):
                 check(_arguments(metric, "metric", "aggregation", "reduction", "higher_is_better", "hf_evaluate"))
-        build(self, **how)
+        build(self, **settings)
 
     Task.build_all_requests = checked
 
 
 def _arguments(entry: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     """Return the arguments of an entry of a task file, which lm-eval 0.5 collects in `kwargs`."""
-    own = {name: value for name, value in entry.items() if name not in (*keys, "kwargs")}
-    return own | dict(entry.get("kwargs") or {})
+    arguments = {name: value for name, value in entry.items() if name not in (*keys, "kwargs")}
+    return arguments | dict(entry.get("kwargs") or {})
 
 
 _check_before_requests()

@@ -50,30 +50,30 @@ def keep_going() -> None:
 
     logging.getLogger(api_models.__name__).addFilter(_remember)
     model = api_models.TemplateAPI
-    one, several = model.model_call, model.amodel_call
+    call, acall = model.model_call, model.amodel_call
 
-    @wraps(one)
+    @wraps(call)
     def model_call(self: Any, messages: Sequence[Any], *, generate: bool = True, **kwargs: Any) -> Any:
         try:
-            return one(self, messages, generate=generate, **kwargs)
+            return call(self, messages, generate=generate, **kwargs)
         except Exception as error:
             if (failed := _failed(error, messages, generate=generate)) is None:
                 raise
             choice = {"index": 0, "message": {"content": failed}, "text": failed}
             return {"choices": [choice], "content": [choice]}
 
-    @wraps(several)
+    @wraps(acall)
     async def amodel_call(self: Any, session: Any, sem: Any, messages: Sequence[Any], **kwargs: Any) -> Any:
         try:
-            return await several(self, session, sem, messages, **kwargs)
+            return await acall(self, session, sem, messages, **kwargs)
         except Exception as error:
             if (failed := _failed(error, messages, generate=kwargs.get("generate", True))) is None:
                 raise
             return [failed]
 
     model.model_call, model.amodel_call = model_call, amodel_call
-    for own in (openai_completions.LocalCompletionsAPI, openai_completions.LocalChatCompletion):
-        own.parse_generations = _with_filtered(vars(own)["parse_generations"])
+    for client in (openai_completions.LocalCompletionsAPI, openai_completions.LocalChatCompletion):
+        client.parse_generations = _with_filtered(vars(client)["parse_generations"])
 
 
 def _remember(record: logging.LogRecord) -> bool:
@@ -87,8 +87,8 @@ def _failed(error: Exception, messages: Sequence[Any], *, generate: bool) -> Fai
     status = getattr(error, "status", None) or getattr(getattr(error, "response", None), "status_code", None)
     if not is_refused(status, _response.get()) or not generate or len(messages) != 1:
         return None
-    said = re.search(r'"message"\s*:\s*("(?:[^"\\]|\\.)*")', _response.get())
-    why = json.loads(said[1], strict=False) if said else _response.get()
+    message = re.search(r'"message"\s*:\s*("(?:[^"\\]|\\.)*")', _response.get())
+    why = json.loads(message[1], strict=False) if message else _response.get()
     return FailedReply.of(redacted(": ".join(filter(None, (f"HTTP {status}", " ".join(why.split())[:_LONGEST])))))
 
 
@@ -121,9 +121,9 @@ def _as_json(reply: Any) -> Any:
     return {_FAILURE: reply.failure} if isinstance(reply, FailedReply) else reply
 
 
-def _as_reply(kept: bytes) -> Any:
+def _as_reply(cached: bytes) -> Any:
     try:
-        value = json.loads(kept)
+        value = json.loads(cached)
     except ValueError:
         raise DataError("a reply in the cache of lm-eval (--use_cache) is not JSON; remove the file") from None
     return FailedReply.of(value[_FAILURE]) if isinstance(value, dict) and _FAILURE in value else value

@@ -31,12 +31,13 @@ from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.core.prompting import NO_SYSTEM_ROLE, system_in_user, takes_system
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.lm_eval_adapter.refusals import FailedReply
-from halu_tasks.lm_eval_adapter.values import PARTS, ItemLabels, ItemValue, Part, item_values, part_of
+from halu_tasks.lm_eval_adapter.values import PARTS, ItemValue, Part, item_values, part_of
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import keep_replies, logger, prepare_judge, score_replies
 from halu_tasks.replies.warnings import HowAsked, run_warnings
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Evaluation, build
 from halu_tasks.tasks.prompting import response_schema, worked_examples
@@ -77,16 +78,19 @@ class HaluTask(ConfigurableTask):
         ]
         embedded.remember(evaluation)
         prepare_judge(evaluation)
-        passed_on = {key: config[key] for key in _PASSED_ON if key in config}
-        super().__init__(config=_lm_eval_config(evaluation) | passed_on)
-        self._version = (passed_on.get("metadata") or {}).get("version", float(evaluation.task.version))
+        file_config = {key: config[key] for key in _PASSED_ON if key in config}
+        super().__init__(config=_lm_eval_config(evaluation) | file_config)
+        self._version = (file_config.get("metadata") or {}).get("version", float(evaluation.task.version))
         self._chat_template: bool | None = None
         groups = [group for group in registry()[1].values() if evaluation.task.base_task in group.members]
-        # without a judge, what it says has no value; a mean of a group is then undefined, not one of fewer tasks
-        unjudged = evaluation.task.judge_spec if not evaluation.options.judge else None
-        lacking = {metric.name for metric in evaluation.metrics if unjudged and unjudged.is_said_by(metric.columns)}
-        lacking -= {name for group in groups for name in group.means}
-        self._metrics = [metric for metric in evaluation.metrics if metric.name not in lacking]
+        # without a judge its metrics are left out, except those that a group averages: the mean is then undefined, not
+        # one of fewer tasks
+        judge_spec = evaluation.task.judge_spec if not evaluation.options.judge else None
+        undefined = {
+            metric.name for metric in evaluation.metrics if judge_spec and judge_spec.is_said_by(metric.columns)
+        }
+        undefined -= {name for group in groups for name in group.means}
+        self._metrics = [metric for metric in evaluation.metrics if metric.name not in undefined]
         if any(HEADLINE in group.means for group in groups):
             # lm-eval averages what has the same name in all members of a group
             headline = evaluation.task.headline_metric(evaluation.options.scoring)
@@ -96,8 +100,8 @@ class HaluTask(ConfigurableTask):
             _tasks_of_run.clear()
         _tasks_of_run[evaluation.task.name] = self
         if isinstance(evaluation.task.data.source, OwnSource):
-            own = {name: other._evaluation.task for name, other in list(_tasks_of_run.items())}
-            check_groups_beside(evaluation.task, own)
+            tasks = {name: other._evaluation.task for name, other in list(_tasks_of_run.items())}
+            check_groups_beside(evaluation.task, tasks)
 
     # --- what results show -------------------------------------------------------------------------
 
@@ -111,8 +115,8 @@ class HaluTask(ConfigurableTask):
         }
         return {
             **config,
-            "doc_to_text": _shown([prompt["user"] for prompt in prompts]),
-            "description": _shown([prompt.get(system, "") for prompt in prompts]),
+            "doc_to_text": _joined([prompt["user"] for prompt in prompts]),
+            "description": _joined([prompt.get(system, "") for prompt in prompts]),
             "metric_list": [{"metric": name, "higher_is_better": way} for name, way in self.higher_is_better().items()],
             "metadata": metadata,
         }
@@ -148,7 +152,7 @@ class HaluTask(ConfigurableTask):
         if doc["system"] and not self._chat_template:
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
         if self._evaluation.options.system_in_user and (render := kwargs.get("chat_template")):
-            kwargs["chat_template"] = lambda said, **how: render(system_in_user(said), **how)
+            kwargs["chat_template"] = lambda messages, **settings: render(system_in_user(messages), **settings)
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
 
     def construct_requests(
@@ -159,12 +163,12 @@ class HaluTask(ConfigurableTask):
         The request has the schema of the answer if it is asked for and the server takes one: lm-eval passes the fields
         of a request on to a chat server, and to other models what these would reject.
         """
-        # until lm-eval 0.5, a triple has the name of the task, the number of the document and that of replies
-        known = kwargs if "metadata" in kwargs else {**kwargs, "task_name": self.task_name, "target": doc["target"]}
+        # lm-eval 0.4 passes the name of the task, the number of the document and that of replies as `metadata`
+        fields = kwargs if "metadata" in kwargs else {**kwargs, "task_name": self.task_name, "target": doc["target"]}
         if self._evaluation.asks_for_probability:
             delimiter = "" if apply_chat_template else self.config.target_delimiter
             texts = [delimiter + choice for choice in self.config.doc_to_choice]
-            return [Instance("loglikelihood", doc, (ctx, text), idx=n, **known) for n, text in enumerate(texts)]
+            return [Instance("loglikelihood", doc, (ctx, text), idx=n, **fields) for n, text in enumerate(texts)]
         # lm-eval renders the template with a method of the model, or with a part of it
         backend = getattr(getattr(chat_template, "func", chat_template), "__self__", None)
         settings = deepcopy(self.config.generation_kwargs)
@@ -173,7 +177,7 @@ class HaluTask(ConfigurableTask):
 
             if isinstance(backend, LocalChatCompletion):
                 settings["response_format"] = _response_format(self._evaluation)
-        return [Instance("generate_until", doc, (ctx, settings), idx=0, **known)]
+        return [Instance("generate_until", doc, (ctx, settings), idx=0, **fields)]
 
     def build_all_requests(self, **kwargs: Any) -> Any:
         """Build the requests without lm-eval's cache, which would mix up requests of one task under other options."""
@@ -203,16 +207,16 @@ class HaluTask(ConfigurableTask):
                 self._values[request.doc["id"]] = {self._bypass: _BYPASSED}
             return
         evaluation, self._estimates = self._evaluation, {}
-        asked: dict[str, list[Any]] = {}
+        requests_of: dict[str, list[Any]] = {}
         for request in self.instances:
-            asked.setdefault(request.doc["id"], []).append(request)
-        replies = [self._reply(requests) for requests in asked.values()]
+            requests_of.setdefault(request.doc["id"], []).append(request)
+        replies = [self._reply(requests) for requests in requests_of.values()]
         try:
             scores = score_replies(evaluation, replies)
         except JudgeError as error:
-            others = [task for task in list(_tasks_of_run.values()) if task is not self]
-            kept = ", ".join(filter(None, (task._keep_replies() for task in others)))
-            raise JudgeError(f"{error}; replies to other tasks were kept: {kept}" if kept else str(error)) from None
+            other_tasks = [task for task in list(_tasks_of_run.values()) if task is not self]
+            files = ", ".join(filter(None, (task._keep_replies() for task in other_tasks)))
+            raise JudgeError(f"{error}; replies to other tasks were kept: {files}" if files else str(error)) from None
         outcomes = Counter(score.reply_outcome for score in scores)
         options = evaluation.options
         how = HowAsked("lm_eval", bool(self._chat_template), options.structured, options.fewshot)
@@ -223,8 +227,8 @@ class HaluTask(ConfigurableTask):
                 score if reply.probability is not None else without_probability(score)
                 for (_, reply), score in zip(replies, scores, strict=True)
             ]
-        self._values = dict(zip(asked, item_values(self._metrics, scores), strict=True))
-        for requests, score in zip(asked.values(), scores, strict=True):
+        self._values = dict(zip(requests_of, item_values(self._metrics, scores), strict=True))
+        for requests, score in zip(requests_of.values(), scores, strict=True):
             doc = requests[0].doc
             logged: list[Any] = [json.dumps(score.as_json(), ensure_ascii=False)]
             if evaluation.asks_for_probability:
@@ -250,8 +254,8 @@ class HaluTask(ConfigurableTask):
             text = choices[probability <= 0.5]
         return item, Reply(text or "", probability=probability)
 
-    def _figure(self, name: str, part: Part, values: Iterable[ItemValue | ItemLabels]) -> Any:
-        """Return a part of a metric's estimate; the values of the first metric, which comes first, have the scores."""
+    def _figure(self, name: str, part: Part, values: Iterable[ItemValue]) -> Any:
+        """Return a part of a metric's estimate. lm-eval begins with the first metric, whose values have the scores."""
         if not self._estimates:
             columns = by_cluster(value.score for value in values)
             self._estimates = {metric.name: estimate(metric, columns) for metric in self._metrics}
@@ -332,12 +336,12 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
     except UsageError:
         file = TaskFile(path, {}, {})  # a task that a program made without a file
     metadata = config.get("metadata") or {}
-    given = _given(metadata)
-    # the judges of others are left to the task, as its suggestions
-    theirs = {key: value for key, value in metadata.items() if key not in given}
+    user_metadata = _user_metadata(metadata)
+    # a judge that only files name is a suggestion
+    file_metadata = {key: value for key, value in metadata.items() if key not in user_metadata}
     # lm-eval has loaded what the file names, but logs need the names
     values = {key: file.values[key] for key in config if comparable(file.values.get(key)) == comparable(config[key])}
-    task = task_of(replace(file, values={**config, **values, "metadata": theirs}))
+    task = task_of(replace(file, values={**config, **values, "metadata": file_metadata}))
     suggested = {PREFIX + name for name in task.suggested_models}
     options = Options.from_metadata({key: metadata[key] for key in metadata if key not in suggested})
     evaluation = build(task, replace(options, fewshot=config.get("num_fewshot") or 0))
@@ -347,24 +351,25 @@ def _build(config: Mapping[str, Any]) -> Evaluation:
     return evaluation
 
 
-def _given(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+def _user_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the part of a task's metadata that the user gave, such as with `--metadata`.
 
-    lm-eval merges it with that of the files of the task and of groups. Its factory, which is making the task, still has
-    it alone. What a program gives to a task that it makes itself is the user's.
+    A task file must not send the user's key to a judge that the user did not name, and lm-eval passes a task the
+    metadata of files and user merged, even where both name one judge. Only the `TaskFactory` that creates the task has
+    the user's alone, so it is looked up among the callers. A program that creates the task itself is the user.
     """
-    makers = (frame.f_locals.get("self") for frame, _ in walk_stack(None))
-    return next((maker._meta for maker in makers if isinstance(maker, TaskFactory)), metadata)
+    callers = (frame.f_locals.get("self") for frame, _ in walk_stack(None))
+    return next((caller._meta for caller in callers if isinstance(caller, TaskFactory)), metadata)
 
 
-def _for_template(evaluation: Evaluation, asked: Mapping[str, Any]) -> Evaluation:
+def _for_template(evaluation: Evaluation, settings: Mapping[str, Any]) -> Evaluation:
     """Return a task as a model's chat template can ask it.
 
     Args:
         evaluation: The task.
-        asked: How lm-eval asks for requests.
+        settings: The arguments with which lm-eval builds requests.
     """
-    render = asked.get("chat_template") if asked.get("apply_chat_template") else None
+    render = settings.get("chat_template") if settings.get("apply_chat_template") else None
     in_user = render is not None and (evaluation.options.system_in_user or not takes_system(render))
     changed = replace(evaluation, options=replace(evaluation.options, system_in_user=in_user))
     if changed.system_in_user and not evaluation.system_in_user:
@@ -429,7 +434,7 @@ def first_request(evaluation: Evaluation, command: Sequence[str]) -> dict[str, A
     printed = StringIO()
     try:
         with redirect_stderr(printed):
-            given = HarnessCLI()._parser.parse_args(list(command[1:]))
+            arguments = HarnessCLI()._parser.parse_args(list(command[1:]))
     except SystemExit:
         raise UsageError(
             printed.getvalue().strip().rpartition("\n")[2] or "lm_eval: its command cannot be read"
@@ -437,15 +442,15 @@ def first_request(evaluation: Evaluation, command: Sequence[str]) -> dict[str, A
     item, settings = evaluation.shuffled_items[0], _lm_eval_config(evaluation).get("generation_kwargs", {})
     if evaluation.options.structured:
         settings["response_format"] = _response_format(evaluation)
-    if given.system_instruction:
-        item = replace(item, system="\n\n".join(filter(None, [given.system_instruction, item.system])))
-    arguments = given.model_args or {}
-    payload: dict[str, Any] = get_model(given.model)(**arguments)._create_payload(
+    if arguments.system_instruction:
+        item = replace(item, system="\n\n".join(filter(None, [arguments.system_instruction, item.system])))
+    model_args = arguments.model_args or {}
+    payload: dict[str, Any] = get_model(arguments.model)(**model_args)._create_payload(
         evaluation.messages(item),
         generate=True,
-        gen_kwargs=settings | (given.gen_kwargs or {}),
-        seed=arguments.get("seed", 1234),
-        eos=arguments.get("eos_string"),
+        gen_kwargs=settings | (arguments.gen_kwargs or {}),
+        seed=model_args.get("seed", 1234),
+        eos=model_args.get("eos_string"),
     )
     return payload
 
@@ -473,6 +478,5 @@ def _document(item: Item) -> dict[str, Any]:
     }
 
 
-def _shown(texts: Sequence[str]) -> str:
-    """Return the templates of all wordings, those after the first below a line of dashes."""
+def _joined(texts: Sequence[str]) -> str:
     return "\n---\n".join(texts) if any(texts) else ""

@@ -1,9 +1,9 @@
 """The values of metrics in lm-eval: those of items, and what it shows of an estimate over items.
 
-lm-eval asks a task for the value of each metric for one item. It writes that value to the sample log, and later hands
-the list of all values, and nothing else, to the metric's aggregation. Most metrics here cannot be computed from such
-values: F1, clustered standard errors and shares by tag need whole scores. So the value that is aggregated first is a
-number or a string that looks right in the log and has the item's score as an attribute.
+lm-eval asks a task for the value of each metric for one item, which must be a number to be logged as one. Later it
+passes the list of these values, and nothing else, to the metric's aggregation; with several processes, they come from
+all of them. F1, clustered standard errors and shares by tag need whole scores, so the values of the first metric are
+`ItemValue`s, which carry them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from halu_tasks.scorers.metrics import Columns, Estimate, Metric
+from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import NO_VARIANCE
 
-LONGEST_LABEL = 20
 Part = Literal["value", "stderr"]
 """The part of an estimate that lm-eval shows."""
 PARTS: Mapping[str, Part] = {"": "value", "_stderr": "stderr"}
@@ -25,8 +25,6 @@ PARTS: Mapping[str, Part] = {"": "value", "_stderr": "stderr"}
 
 class ItemValue(float):
     """The value of a metric for an item, with the item's score.
-
-    A float is written to the sample log as a number, and survives copying and pickling with its attributes.
 
     Attributes:
         score: The item's score.
@@ -39,42 +37,28 @@ class ItemValue(float):
     metric: tuple[str, str, str, Part]
 
 
-class ItemLabels(str):
-    """Target and answer of an item, for metrics that have no value for a single item, with the item's score."""
+def item_values(metrics: Sequence[Metric], scores: Sequence[ScoredReply]) -> Iterator[dict[str, float]]:
+    """Yield the value of each metric for an item, item by item.
 
-    __slots__ = ("score",)
-
-    score: ScoredReply
-
-
-def item_values(metrics: Sequence[Metric], scores: Sequence[ScoredReply]) -> Iterator[dict[str, float | str]]:
-    """Yield what a sample log shows of each metric for an item, item by item; the first value has the score."""
+    A metric that is not defined for one item, such as F1, is NaN. The first value is an `ItemValue`.
+    """
     columns = Columns.of(scores)
     numbers = {metric.name: metric.of_items(columns) for metric in metrics}
     for place, score in enumerate(scores):
-        answer = score.outcome if score.answer is None else _shortened(score.answer)
-        labels = f"{_shortened(score.target)} -> {answer}"
-        values: dict[str, float | str] = {
-            name: labels if math.isnan(number := of_items[place]) else number for name, of_items in numbers.items()
-        }
-        value = values[metrics[0].name]
-        values[metrics[0].name] = first = ItemLabels(value) if isinstance(value, str) else ItemValue(value)
+        values = {name: of_items[place] for name, of_items in numbers.items()}
+        values[metrics[0].name] = first = ItemValue(values[metrics[0].name])
         first.score = score
         yield values
 
 
-def _shortened(label: str | list[str]) -> str:
-    return label if isinstance(label, str) and len(label) < LONGEST_LABEL else "text"
+def part_of(estimate: Estimate | None, part: Part) -> Any:
+    """Return a part of a metric's estimate as lm-eval shows it.
 
-
-def part_of(over_items: Estimate | None, part: Part) -> Any:
-    """Return a part of a metric's estimate over items as lm-eval shows it.
-
-    A value that is not defined is NaN, so that the mean of a group is not defined either, instead of a mean of fewer
-    tasks. A standard error that is missing is lm-eval's word for it. One of 0 is missing, too: where no two clusters
-    differ, as at 0 and 1, the interval is exact and rests on none.
+    An undefined value is NaN, so that the mean of a group is undefined too, instead of a mean of fewer tasks. A missing
+    standard error is `N/A`, as in lm-eval. So is one of 0: where no two clusters differ, as at 0 and 1, the interval is
+    exact and not computed from an error.
     """
     if part == "value":
-        return over_items.value if over_items else math.nan
-    stderr = over_items.stderr if over_items else None
+        return estimate.value if estimate else math.nan
+    stderr = estimate.stderr if estimate else None
     return "N/A" if stderr is None or stderr**2 <= NO_VARIANCE else stderr

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.scorers.columns import by_cluster
 from halu_tasks.scorers.judge_correction import GIVEN, LABELS, unlabelled_kinds
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import FEWEST
 from halu_tasks.tasks import Evaluation, Task

@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import PENALTY, Assumption
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
-from halu_tasks.scorers.judge_correction import ReferenceLabels, with_known_error
-from halu_tasks.scorers.option_metrics import UNSURE
+from halu_tasks.scorers.judge_correction import ReferenceLabels, with_judge_errors
+from halu_tasks.scorers.reader_metrics import UNSURE
 from halu_tasks.scorers.reading.stated_confidence import stated_confidence
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.confidence import (
@@ -111,10 +111,10 @@ class ReplyScorer:
         """What scores the first versions of replies: labels do not apply to them, and no model reads them."""
         return replace(self, read=None, labels=None, assumed=None)
 
-    def with_known_error(self, scored: ScoredReply) -> ScoredReply:
+    def with_judge_errors(self, scored: ScoredReply) -> ScoredReply:
         """Add to a scored reply what labels and assumptions say of the judge's errors."""
         if self.task.judge_spec and (self.labels or self.assumed):
-            return with_known_error(scored, self.task.judge_spec, self.labels, self.assumed)
+            return with_judge_errors(scored, self.task.judge_spec, self.labels, self.assumed)
         return scored
 
     def steps(self, item: Item, reply: Reply) -> Steps:
@@ -129,7 +129,7 @@ class ReplyScorer:
             text = self.task.judged_text(self.mode, item, reply.text)
             if not reply.failure and self.task.scoring.is_asked_about(self.mode, item, text):
                 verdicts = yield VerdictRequest("judge", item, text)
-        scored = self.with_known_error(self.task.score(self.mode, item, reply, verdicts))
+        scored = self.with_judge_errors(self.task.score(self.mode, item, reply, verdicts))
         if self.penalty != 1:
             scored = replace(scored, facts={**scored.facts, PENALTY: self.penalty})
         if self.read and scored.outcome in UNSURE:

@@ -406,7 +406,7 @@ def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     """Return a metric's sums over clusters, or the columns of a metric that compares items across clusters."""
     sums = metric.sums_of_items(columns)
     if isinstance(sums, Sums):
-        return sums.by_cluster(columns.cluster, columns.clusters).different()
+        return sums.by_cluster(columns.cluster, columns.clusters).unique()
     return columns.only(metric.columns)
 
 

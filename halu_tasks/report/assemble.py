@@ -63,7 +63,7 @@ def _notes(report: Report) -> Iterator[str]:
     for name, by_entry in different_settings(column.runs for column in report.columns).items():
         parts = []
         for value in sorted({*by_entry.values()}, key=lambda value: (value is None, str(value))):
-            labels = [entry.label for entry, own in by_entry.items() if own == value]
+            labels = [entry.label for entry, setting in by_entry.items() if setting == value]
             who = joined(labels) if len(labels) <= _NAMED else f"{len(labels)} entries"
             parts.append(f"{'the task’s own' if value is None else value} for {who}")
         clauses.append(f"{name} is {joined(parts)}")
@@ -87,12 +87,12 @@ def compare(report: Report, margin: float | None = None) -> list[Pair]:
     pairs: list[Pair] = []
     for main in (True, False):
         places: list[Place] = [place for place in report.places if place.main == main]
-        alone = [(place, *one) for place in places for one in _pairs(place, margin)]
-        equal = holm([difference.p_equal if is_claimed else None for *_, difference, is_claimed in alone])
-        adjusted = holm([difference.p if is_claimed else None for *_, difference, is_claimed in alone])
+        differences = [(place, *one) for place in places for one in _pairs(place, margin)]
+        equal = holm([difference.p_equal if is_claimed else None for *_, difference, is_claimed in differences])
+        adjusted = holm([difference.p if is_claimed else None for *_, difference, is_claimed in differences])
         comparisons = max(sum(p is not None for p in adjusted), 1)
         tested: dict[Place, list[Pair]] = {place: [] for place in places}
-        for (place, metric, first, second, difference, _), p, p_equal in zip(alone, adjusted, equal, strict=True):
+        for (place, metric, first, second, difference, _), p, p_equal in zip(differences, adjusted, equal, strict=True):
             decided = metric.higher_is_better is not None and p is not None and p < LEVEL
             better = first if (difference.value > 0) == metric.higher_is_better else second
             pair = Pair(
@@ -109,9 +109,9 @@ def compare(report: Report, margin: float | None = None) -> list[Pair]:
                 not_estimated=not_estimated(difference),
             )
             tested[place].append(pair)
-        for place, own in tested.items():
-            place.ranks = _ranks(place, own)
-            pairs += own
+        for place, of_place in tested.items():
+            place.ranks = _ranks(place, of_place)
+            pairs += of_place
     order = {entry: number for number, entry in enumerate(report.entries)}
     return sorted(pairs, key=lambda pair: (order[pair.first], order[pair.second]))
 
@@ -124,15 +124,15 @@ def _pairs(place: Place, margin: float | None) -> Iterator[tuple[Metric, Entry, 
         metrics = [metric] if isinstance(place, Column) else [column.measure for column in place.columns]
         of_columns = list(zip(metrics, place.columns, strict=True))
         all_sums = {entry: without_clusters(metric, place.scores(entry)) for entry in entries}
-        sums = {entry: own for entry, own in all_sums.items() if not math.isnan(own.value)}
+        sums = {entry: left_out for entry, left_out in all_sums.items() if not math.isnan(left_out.value)}
         if len(sums) < 2:
             continue
         is_claimed = not place.by_judge_alone(metric)
-        items = {entry: sum(items_of(own, column.scores(entry)) for own, column in of_columns) for entry in sums}
+        items = {entry: sum(items_of(each, column.scores(entry)) for each, column in of_columns) for entry in sums}
         for first, second in combinations(sums, 2):
             one, other, shared = sums[first], sums[second], items[first]
             if place.differ_in_items(first, second):
-                shared = sum(items_of(own, column.scores(first, second)) for own, column in of_columns)
+                shared = sum(items_of(each, column.scores(first, second)) for each, column in of_columns)
                 if not shared:
                     continue
                 one = without_clusters(metric, place.scores(first, second))

@@ -13,8 +13,9 @@ from halu_tasks.report.report_records import Column, Mean, MeanFigure, Published
 from halu_tasks.results.comparability import Entry, asked_otherwise, entries_of, labelled, not_paired, repeats
 from halu_tasks.results.published import published
 from halu_tasks.results.run import Run
-from halu_tasks.scorers.metrics import by_cluster, estimate
-from halu_tasks.scorers.option_metrics import penalty_of
+from halu_tasks.scorers.attempts import penalty_of
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import estimate
 from halu_tasks.tasks import Task, registry
 from halu_tasks.tasks.task_registry import Group
 
@@ -160,7 +161,6 @@ def _penalty(columns: Sequence[Column]) -> float:
 
 
 def _mean(group: Group, name: str, mode: str, columns: Sequence[Column]) -> Mean:
-    """Return the mean of a metric in a group, without figures."""
     corrected = {column.task: better for column in columns if (better := column.corrected(name))}
     compared = group.metric(name, mode, corrected, _penalty(columns))
     about = ", ".join(f"{column.task} ({column.headline})" for column in columns)

@@ -24,10 +24,10 @@ from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.attempts import Attempts, attempts_of
 from halu_tasks.scorers.benchmarks.span_scorers import places, read_marks
-from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.columns import Columns, by_cluster
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import Label
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, estimate
 from halu_tasks.scorers.score import ScoredReply, verdicts_as_json
 from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
 from halu_tasks.scorers.statistics.confidence import RiskCoverage, confidence_metrics
@@ -99,32 +99,33 @@ def write_details(report: Report, table: Path) -> None:
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         # a progress bar, only on a terminal
         for column in tqdm(report.columns, desc="comparing", unit="task", disable=None):
-            others: dict[Any, ScoredReply] = {}
-            replies = {entry.id: _records(column, run, others) for entry, run in column.runs.items()}
+            other_scores: dict[Any, ScoredReply] = {}
+            scores = {entry.id: by_cluster(run.scores) for entry, run in column.runs.items()}
+            replies = {
+                entry.id: _records(column, run, scores[entry.id], other_scores) for entry, run in column.runs.items()
+            }
             for entry, run in column.runs.items():
-                rows = _rows(column, run, entry.label, replies[entry.id])
-                writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-            column.details = _details(column, replies, limit, _per_kind(report))
+                writer.write_table(_table(column, run, entry.label, replies[entry.id]))
+            column.details = _details(column, scores, replies, limit, _per_kind(report))
 
 
 def _per_kind(report: Report) -> int:
-    """Return how many items of each kind are shown in a column, of which a report may have many."""
     return max(3, min(PER_KIND, 100 // max(len(report.columns), 1)))
 
 
-def _records(column: Column, run: Run, others: dict[Any, ScoredReply]) -> list[ReplyRecord]:
-    """Return the replies of a run; `others` are scores in the other mode, of which equal replies share one."""
-    mode = OTHER_MODE[run.scoring]
-    values = _values_of(column.measure, run.scores)
+def _records(column: Column, run: Run, columns: Columns, other_scores: dict[Any, ScoredReply]) -> list[ReplyRecord]:
+    """Return the replies of a run; `other_scores` are scores in the other mode, of which equal replies share one."""
+    mode, asks_confidence = OTHER_MODE[run.scoring], run.asked["confidence"]
+    values = _values_of(column.measure, columns)
     if column.benchmark_task.judge_spec:
-        return [ReplyRecord(*own, None, value, None) for own, value in zip(run.answers, values, strict=True)]
+        return [ReplyRecord(*answered, None, value, None) for answered, value in zip(run.answers, values, strict=True)]
     scores = []
     for answered in run.answers:
         key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
-        if key not in others:
-            others[key] = answered.scored(column.benchmark_task, mode, asks_confidence=run.asked["confidence"])
-        scores.append(others[key])
-    other_values = _values_of(_metrics(column, mode).get(column.headline), scores)
+        if key not in other_scores:
+            other_scores[key] = answered.scored(column.benchmark_task, mode, asks_confidence=asks_confidence)
+        scores.append(other_scores[key])
+    other_values = _values_of(_metrics(column, mode).get(column.headline), Columns.of(scores))
     pairs = zip(run.answers, scores, values, other_values, strict=True)
     return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
 
@@ -133,25 +134,35 @@ def _metrics(column: Column, mode: str) -> dict[str, Metric]:
     return {metric.name: metric for metric in column.benchmark_task.metrics_of(mode, column.first.scores)}
 
 
-def _values_of(metric: Metric | None, scores: Sequence[ScoredReply]) -> list[float | None]:
+def _values_of(metric: Metric | None, scores: Columns) -> list[float | None]:
     """Return the figure of each single item, None where the metric does not define one."""
     if metric is None:
         return [None] * len(scores)
-    return [None if math.isnan(value) else value for value in metric.of_items(Columns.of(scores))]
+    return [None if math.isnan(value) else value for value in metric.of_items(scores)]
 
 
-def _rows(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> list[dict[str, Any]]:
-    """Return the rows of the table with the replies of an entry."""
-    rows = []
-    for item, reply, score, other, value, other_value in replies:
-        row: dict[str, Any] = {"entry": label, "column": column.title, "task": run.task, "source": run.source}
-        row |= {**score.as_json(), "system": item.system, "prompt": item.prompt, "reply": reply}
-        if other:
-            row |= {"other_scoring": OTHER_MODE[run.scoring], "other_answer": other.answer}
-            row["other_outcome"] = other.outcome
-        texts: dict[str, Any] = {key: _text(text) for key, text in row.items()}
-        rows.append(texts | {"value": value, "other_value": other_value})
-    return rows
+def _table(column: Column, run: Run, label: str, replies: Sequence[ReplyRecord]) -> pa.Table:
+    scores, others = [reply.score.as_json() for reply in replies], [reply.other for reply in replies]
+    texts: dict[str, list[Any]] = {
+        "entry": [label],
+        "column": [column.title],
+        "task": [run.task],
+        "source": [run.source],
+        **{each.name: [score.get(each.name) for score in scores] for each in fields(ScoredReply)},
+        "system": [reply.item.system for reply in replies],
+        "prompt": [reply.item.prompt for reply in replies],
+        "reply": [reply.reply for reply in replies],
+        "other_scoring": [other and OTHER_MODE[run.scoring] for other in others],
+        "other_answer": [other and other.answer for other in others],
+        "other_outcome": [other and other.outcome for other in others],
+    }
+    columns: dict[str, list[Any]] = {}
+    for name, values in texts.items():
+        columns[name] = [_text(value) for value in values]
+    for name in ("entry", "column", "task", "source"):
+        columns[name] *= len(replies)
+    columns |= {"value": [reply.value for reply in replies], "other_value": [reply.other_value for reply in replies]}
+    return pa.table(columns, schema=SCHEMA)
 
 
 def _text(value: Any) -> str | None:
@@ -161,16 +172,15 @@ def _text(value: Any) -> str | None:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Json:
+def _details(column: Column, scores: Mapping[str, Columns], replies: Replies, limit: int, per_kind: int) -> Json:
     task = column.benchmark_task
     label = task.scoring.choices[0] if task.scoring.choices else None
-    scores = {entry.id: run.scores for entry, run in column.runs.items()}
     labelled = isinstance(task.scoring.answer, Label)
-    matrices = [_confusion(entry, own) for entry, own in scores.items()] if labelled else []
-    curves = [_calibration(entry, label, own) for entry, own in scores.items()] if label else []
-    modes = list(_both_modes(column, replies)) or None
+    matrices = [_confusion(entry.id, run.scores) for entry, run in column.runs.items()] if labelled else []
+    curves = [_calibration(entry, label, columns) for entry, columns in scores.items()] if label else []
+    modes = list(_both_modes(column, scores, replies)) or None
     attempts = attempts_of(task.scorers[column.scoring].facts)
-    risks = [_risk(entry, attempts, own) for entry, own in scores.items()] if attempts else []
+    risks = [_risk(entry, attempts, columns) for entry, columns in scores.items()] if attempts else []
     return {
         "column": column.id,
         "breakdowns": list(_breakdowns(column, scores)),
@@ -183,9 +193,8 @@ def _details(column: Column, replies: Replies, limit: int, per_kind: int) -> Jso
     }
 
 
-def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> Iterator[Json]:
+def _breakdowns(column: Column, scores: Mapping[str, Columns]) -> Iterator[Json]:
     """Break the headline, and the shares of a judge's labels, down by each tag with several values."""
-    columns = {entry: by_cluster(own) for entry, own in scores.items()}
     metrics = {metric.name: metric for metric in column.benchmark_task.metrics_of(column.scoring, column.first.scores)}
     judged = column.benchmark_task.judge_spec
     shares = [name for name in metrics if name in judged.measurements] if judged else []
@@ -202,9 +211,9 @@ def _breakdowns(column: Column, scores: Mapping[str, Sequence[ScoredReply]]) -> 
                 "metric": metric.name,
                 "values": [{"value": value, "n": counts[value]} for value in values],
                 "cells": [
-                    {"entry": entry, "figures": _by_value(metric, name, values, own)}
-                    | {"corrected": _by_value(better, name, values, own) if better else [None] * len(values)}
-                    for entry, own in columns.items()
+                    {"entry": entry, "figures": _by_value(metric, name, values, columns)}
+                    | {"corrected": _by_value(better, name, values, columns) if better else [None] * len(values)}
+                    for entry, columns in scores.items()
                 ],
             }
 
@@ -224,51 +233,50 @@ def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Json | None:
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
         return None
     cells = Counter((str(s.target), s.outcome if s.answer is None else str(s.answer)) for s in scores)
-    others = sorted({answer for _, answer in cells} - {*targets, *NO_ANSWER})
-    if len(others) > _LABELS:
+    other_answers = sorted({answer for _, answer in cells} - {*targets, *NO_ANSWER})
+    if len(other_answers) > _LABELS:
         return None
     unanswered = [outcome for outcome in NO_ANSWER if outcome == UNPARSED or any(cells[t, outcome] for t in targets)]
-    answers = [*targets, *others, *unanswered]
+    answers = [*targets, *other_answers, *unanswered]
     counts = [[cells[target, answer] for answer in answers] for target in targets]
     return {"entry": entry, "targets": targets, "answers": answers, "counts": counts}
 
 
-def _calibration(entry: str, label: str, scores: Sequence[ScoredReply]) -> Json | None:
+def _calibration(entry: str, label: str, scores: Columns) -> Json | None:
     """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
-    known = [(score.facts[FACT], score.target == label) for score in scores if FACT in score.facts]
-    clusters = by_cluster(scores)
-    errors = [_figure(metric(label), clusters) for metric in (ece, brier)]
-    if not known or None in errors:
+    pairs = zip(scores[FACT].tolist(), scores["target"] == label, strict=True)
+    probabilities = [(probability, has_label) for probability, has_label in pairs if not math.isnan(probability)]
+    errors = [_figure(metric(label), scores) for metric in (ece, brier)]
+    if not probabilities or None in errors:
         return None
     bins = []
     for i in range(BINS):
-        inside = [(p, has_label) for p, has_label in known if min(int(p * BINS), BINS - 1) == i]
+        inside = [(p, has_label) for p, has_label in probabilities if min(int(p * BINS), BINS - 1) == i]
         if inside:
             mean, share = (float(np.mean(values)) for values in zip(*inside, strict=True))
             bins.append({"low": i / BINS, "high": (i + 1) / BINS, "n": len(inside), "mean": mean, "share": share})
-    record = {"entry": entry, "label": label, "bins": bins, "without": len(scores) - len(known)}
+    record = {"entry": entry, "label": label, "bins": bins, "without": len(scores) - len(probabilities)}
     return record | dict(zip(("ece", "brier"), errors, strict=True))
 
 
-def _risk(entry: str, attempts: Attempts, scores: Sequence[ScoredReply]) -> Json | None:
+def _risk(entry: str, attempts: Attempts, scores: Columns) -> Json | None:
     """Compute the risk over the coverage, with their figures; None without answers that have a confidence."""
-    columns = by_cluster(scores)
-    curve = RiskCoverage.of(attempts, columns)
+    curve = RiskCoverage.of(attempts, scores)
     if not len(curve.kept):
         return None
     # evenly spaced in coverage, and with the last one
-    shown = np.unique(np.searchsorted(curve.kept, np.linspace(curve.kept[0], curve.kept[-1], _POINTS)))
+    drawn = np.unique(np.searchsorted(curve.kept, np.linspace(curve.kept[0], curve.kept[-1], _POINTS)))
     points = [
         [kept / curve.items, wrong / kept]
-        for kept, wrong in zip(curve.kept[shown].tolist(), curve.wrong[shown].tolist(), strict=True)
+        for kept, wrong in zip(curve.kept[drawn].tolist(), curve.wrong[drawn].tolist(), strict=True)
     ]
     figures = {
-        metric.name: _figure(metric, columns) for metric in confidence_metrics(attempts) if metric.name in _OF_RISK
+        metric.name: _figure(metric, scores) for metric in confidence_metrics(attempts) if metric.name in _OF_RISK
     }
     return {"entry": entry, "points": points, "degrees": len(curve.kept), **figures}
 
 
-def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
+def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies) -> Iterator[Json]:
     """Compare the scores of each entry in both modes, unless these have no metric in common."""
     mode, other_mode = column.scoring, OTHER_MODE[column.scoring]
     theirs = _metrics(column, other_mode)
@@ -277,19 +285,19 @@ def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
     metric = next((metrics[name] for name in names if name in theirs and name in metrics), None)
     if metric is None or column.benchmark_task.judge_spec:
         return
-    for entry, own in replies.items():
+    for entry, records in replies.items():
         both = {
-            mode: (metric, [reply.score for reply in own]),
-            other_mode: (theirs[metric.name], [reply.other for reply in own if reply.other]),
+            mode: (metric, scores[entry]),
+            other_mode: (theirs[metric.name], by_cluster(reply.other for reply in records if reply.other)),
         }
         values = [_values_of(*one) for one in both.values()]
         yield {
             "entry": entry,
             "metric": metric.name,
-            **{name: _figure(one, by_cluster(scores)) for name, (one, scores) in both.items()},
-            **{f"unanswered_{name}": sum(s.outcome in NO_ANSWER for s in scores) for name, (_, scores) in both.items()},
+            **{name: _figure(*one) for name, one in both.items()},
+            **{f"unanswered_{name}": sum(o in NO_ANSWER for o in of["outcome"]) for name, (_, of) in both.items()},
             "changed": sum(one != other for one, other in zip(*values, strict=True)),
-            "n": len(own),
+            "n": len(records),
         }
 
 
@@ -299,8 +307,8 @@ def _both_modes(column: Column, replies: Replies) -> Iterator[Json]:
 def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) -> list[Json]:
     """Show the hardest items, and those on which entries or modes disagree, with all replies (several with epochs)."""
     by_item: dict[str, dict[str, list[ReplyRecord]]] = {}
-    for entry, own in replies.items():
-        for reply in own:
+    for entry, records in replies.items():
+        for reply in records:
             by_item.setdefault(reply.item.id, {}).setdefault(entry, []).append(reply)
     right = {id: _correctness(column.measure, of_item) for id, of_item in by_item.items()}
     has_other = column.headline in _metrics(column, OTHER_MODE[column.scoring])
@@ -308,7 +316,7 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
         "worst": {id: 1 - fmean(shares) for id, shares in right.items() if shares},
         "disagreeing": {id: pvariance(shares) for id, shares in right.items() if shares},
         "modes differ": {
-            id: sum(any(reply.other and reply.value != reply.other_value for reply in own) for own in of_item.values())
+            id: sum(any(one.other and one.value != one.other_value for one in records) for records in of_item.values())
             for id, of_item in by_item.items()
             if has_other
         },
@@ -321,18 +329,18 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
             if weight[id] > 0:
                 kinds.setdefault(id, []).append(kind)
     names = titles({id: next(iter(of_item.values()))[0].item.prompt for id, of_item in by_item.items()})
-    shown: list[Json] = []
+    shown_items: list[Json] = []
     for id, of_item in kinds.items():
-        chosen = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1), "of": len(by_item[id])}
-        shown.append(chosen | _shown_item(column, by_item[id], limit))
-    return shown
+        item = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1), "of": len(by_item[id])}
+        shown_items.append(item | _shown_item(column, by_item[id], limit))
+    return shown_items
 
 
 def _correctness(headline: Metric, of_item: Mapping[str, Sequence[ReplyRecord]]) -> list[float]:
     """Compute how right each entry with a figure has an item, from 0 to 1, on average over epochs."""
     shares = []
-    for own in of_item.values():
-        values = [reply.value for reply in own if reply.value is not None]
+    for records in of_item.values():
+        values = [reply.value for reply in records if reply.value is not None]
         if values:
             share = fmean(values)
             if not headline.higher_is_better:
@@ -355,10 +363,10 @@ def cut(text: str, limit: int) -> tuple[str, int]:
 def titles(prompts: Mapping[str, str]) -> dict[str, str]:
     """Title items by the first line of their prompts that few others have, usually the question."""
     lines = {id: [line for line in prompt.split("\n") if line.strip()] or [""] for id, prompt in prompts.items()}
-    counts = Counter(line for own in lines.values() for line in {*own})
-    first = {id: next((line for line in own if 3 * counts[line] <= len(lines)), own[0]) for id, own in lines.items()}
-    shown = {id: " ".join(line[: 8 * _TITLE].split()) for id, line in first.items()}
-    return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in shown.items()}
+    counts = Counter(line for each in lines.values() for line in {*each})
+    first = {id: next((line for line in each if 3 * counts[line] <= len(lines)), each[0]) for id, each in lines.items()}
+    squeezed = {id: " ".join(line[: 8 * _TITLE].split()) for id, line in first.items()}
+    return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in squeezed.items()}
 
 
 def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], limit: int) -> dict[str, Any]:
@@ -369,19 +377,19 @@ def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], li
     whole = Text(gold.text) if gold else None
     gold_spans = [*gold.spans] if gold else []
     other_mode = OTHER_MODE[column.scoring]
-    shown = []
-    for entry, own in replies.items():
-        for reply in own:
+    shown_replies = []
+    for entry, records in replies.items():
+        for reply in records:
             spans, unplaced = _marks(whole, gold_spans, reply)
             marks = {"spans": spans, "unplaced": _cut_all(unplaced, limit)}
-            shown.append(_shown_reply(entry, reply, other_mode, limit) | marks)
+            shown_replies.append(_shown_reply(entry, reply, other_mode, limit) | marks)
     return {
         **{name: part for name, (part, _) in parts.items()},
         "cut": sum(cut_off for _, cut_off in parts.values()),
         "tags": item.tags,
         "text": f"{text}{'…' * bool(left_out)}" if gold else None,
         "gold": gold_spans,
-        "replies": shown,
+        "replies": shown_replies,
     }
 
 
@@ -422,7 +430,6 @@ def _shown_reply(entry: str, record: ReplyRecord, other_mode: str, limit: int) -
 
 
 def _cut_all(value: Any, limit: int) -> Any:
-    """Truncate each string in a JSON value."""
     if isinstance(value, list):
         return [_cut_all(part, limit) for part in value]
     if isinstance(value, dict):

@@ -21,7 +21,6 @@ from halu_tasks.report.picture import beside_people, people_floor, picture, risk
 from halu_tasks.report.report_records import (
     Column,
     Json,
-    Pair,
     Place,
     PublishedFigure,
     Report,
@@ -47,8 +46,8 @@ def render(report: Report, *, published: bool = False) -> str:
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     part = in_detail(report)
-    shown = ranked(part, part.heads(part.top_means(main=True), part.main)) if report.main else []
-    drawn = picture(report, shown)
+    drawn_entries = ranked(part, part.heads(part.top_means(main=True), part.main)) if report.main else []
+    drawn = picture(report, drawn_entries)
     items = [(column, item) for column in part.columns if column.details for item in column.details["items"]]
     return (
         _environment()
@@ -78,14 +77,14 @@ def render(report: Report, *, published: bool = False) -> str:
 
 
 def markdown(
-    report: Report, metrics: Sequence[str] = (), pairs: Sequence[Pair] | None = None, *, published: bool = False
+    report: Report, metrics: Sequence[str] = (), detail: Report | None = None, *, published: bool = False
 ) -> str:
-    """Format a report for a README or a terminal: the leaderboard, results apart, runs, pairs, and what is missing.
+    """Format a report for a README or a terminal: leaderboard, figures by tag, runs and pairs.
 
     Args:
         report: The report.
         metrics: Metrics whose figures are shown besides those of the leaderboard.
-        pairs: The differences that are listed; all if None.
+        detail: The part of the report whose differences and figures by tag are listed (`in_detail`); all if None.
         published: Whether published figures are rows of the leaderboard.
     """
     environment = Environment(**_TEMPLATES)
@@ -100,7 +99,11 @@ def markdown(
     environment.filters["needed"] = lambda needed: format_needed(needed.items, needed.low, needed.high)
     environment.globals |= _SHARED
     return environment.get_template("report.md.j2").render(
-        report=report, metrics=metrics, pairs=report.pairs if pairs is None else pairs, published=published
+        report=report,
+        detail=detail or report,
+        entries={entry.id: entry for entry in report.entries},
+        metrics=metrics,
+        published=published,
     )
 
 
@@ -219,8 +222,8 @@ def published_systems(places: Sequence[Place]) -> list[PublishedSystem]:
     systems: dict[tuple[str, str], PublishedSystem] = {}
     for place in places:
         for one in (figure for figure in place.published if figure.headline):
-            own = systems.setdefault((one.model, one.method), PublishedSystem(one.model, one.method, {}))
-            own.figures[place.id] = one
+            system = systems.setdefault((one.model, one.method), PublishedSystem(one.model, one.method, {}))
+            system.figures[place.id] = one
     return sorted(systems.values(), key=lambda system: _order(system.figures.get(places[0].id), places[0]))
 
 
@@ -230,7 +233,6 @@ def floor_names(places: Sequence[Place]) -> list[str]:
 
 
 def _figure(place: Place, entry: Entry) -> Estimate | None:
-    """Return the figure that an entry is sorted by."""
     cell = place.cell(entry)
     return None if cell is None else cell.corrected if cell.by_corrected else cell.figure
 
@@ -244,8 +246,8 @@ def kind(report: Report, entry: Entry) -> str:
     """Return what an entry is if no model was asked: an embedded model, or replies that were made elsewhere."""
     if not reads_prompts(entry.model):
         return "embedded model"
-    made = [column.results[entry].harness for column in report.columns if entry in column.results]
-    return "scored replies" if all(harness.startswith("halu-tasks score") for harness in made) else ""
+    harnesses = [column.results[entry].harness for column in report.columns if entry in column.results]
+    return "scored replies" if all(harness.startswith("halu-tasks score") for harness in harnesses) else ""
 
 
 # --- the environment of the page --------------------------------------------------------------------

@@ -133,7 +133,6 @@ def signs(benchmarks: Sequence[Benchmark]) -> dict[str, bool]:
 
 
 def _are_corrected(cells: Iterable[Cell]) -> bool:
-    """Return whether labels correct the figures of all cells."""
     corrected = [cell.corrected is not None for cell in cells]
     return bool(corrected) and all(corrected)
 

@@ -66,8 +66,8 @@ def column_of(
     headline = task.metrics_of(mode, first.scores)[0]
     decisive = decisive_metric(headline, metrics, (run.scores for run in runs.values()))
     compared = chosen_metrics(first, names) if names else [decisive]
-    others = OtherAnnotators(task, mode)
-    people = {entry: _beside_people(run, others) for entry, run in runs.items()}
+    annotators = OtherAnnotators(task, mode)
+    people = {entry: _beside_people(run, annotators) for entry, run in runs.items()}
     ceilings = (people[entry] for entry, run in runs.items() if run is first)
     column = Column(
         id=id,
@@ -97,7 +97,7 @@ def column_of(
             n=len(first.scores),
             of=first.expected_replies,
             clusters=len({score.cluster for score in first.scores}),
-            human_ceiling=next((own.people for own in ceilings if own), None),
+            human_ceiling=next((beside.people for beside in ceilings if beside), None),
         ),
         results={
             entry: _result(run, replaced.get(entry, ()), metrics, headline, people[entry])
@@ -105,16 +105,16 @@ def column_of(
         },
         runs=runs,
         compared=compared,
-        floors=list(_floors(first, metrics, headline, others)),
+        floors=list(_floors(first, metrics, headline, annotators)),
     )
     column.notes = list(_notes(column, metrics))
     column.published = list(_published(column))
     return column
 
 
-def _beside_people(run: Run, others: OtherAnnotators) -> AnnotatorComparison | None:
+def _beside_people(run: Run, annotators: OtherAnnotators) -> AnnotatorComparison | None:
     """Put the replies of a run beside the annotators of its items; None if there are not several."""
-    return others.compare((answered.item, answered.given) for answered in run.answers)
+    return annotators.compare((answered.item, answered.given) for answered in run.answers)
 
 
 def _result(
@@ -122,19 +122,19 @@ def _result(
 ) -> Result:
     # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
     failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
-    same = [repeats(run, own) for own in replaced]
+    same = [repeats(run, earlier) for earlier in replaced]
     return Result(
         source=run.source,
         harness=run.harness,
         created=run.created,
-        equal=[SameRun(own.source, own.harness, own.created) for own in compress(replaced, same)],
+        equal=[SameRun(earlier.source, earlier.harness, earlier.created) for earlier in compress(replaced, same)],
         version=run.version,
         settings={name: str(value) for name, value in run.settings.items()},
         method=run.method,
         judge=run.judge,
         n=len(run.scores),
         counts=Counts(
-            outcomes={name: sum(own.outcome == name for own in run.scores) for name in NO_ANSWER},
+            outcomes={name: sum(score.outcome == name for score in run.scores) for name in NO_ANSWER},
             judge_failed=failures if run.benchmark_task.judge_spec and run.judge else None,
         ),
         metrics={metric.name: run.figures[metric.name] for metric in metrics if metric.name in run.figures},
@@ -143,7 +143,7 @@ def _result(
         beside_people=people.figures if people else {},
         cost=run.cost and {name: int(x) if x.is_integer() else round(x, 1) for name, x in run.cost.items()},
         warnings=[ReplyWarning(*one) for one in run.reply_warnings],
-        superseded=[_superseded(own, run) for own, is_same in zip(replaced, same, strict=True) if not is_same],
+        superseded=[_superseded(earlier, run) for earlier, is_same in zip(replaced, same, strict=True) if not is_same],
     )
 
 
@@ -158,14 +158,14 @@ def _superseded(earlier: Run, later: Run) -> Superseded:
 # --- figures for reference --------------------------------------------------------------------------
 
 
-def _floors(run: Run, metrics: Sequence[Metric], headline: Metric, others: OtherAnnotators) -> Iterator[Floor]:
+def _floors(run: Run, metrics: Sequence[Metric], headline: Metric, annotators: OtherAnnotators) -> Iterator[Floor]:
     """Compute the figures of uninformed replies, such as a constant answer, on a run's items."""
     task, mode = run.benchmark_task, run.scoring
     replies = [(answered.item, Reply(task.prompts.baseline(answered.item))) for answered in run.answers]
     scores = [task.score(mode, item, reply) for item, reply in replies]
     # without the key, the baseline is an empty reply, which says nothing of the task
     baseline = {"baseline": metrics} if "baseline" in task.values else {}
-    people, beside = others.compare(replies), dict[str, Mapping[str, float]]()
+    people, beside = annotators.compare(replies), dict[str, Mapping[str, float]]()
     if people:
         beside = {"baseline": {name: figure.value for name, figure in people.replies.items()}, **people.floors}
     for reply, measured in {**baseline, **task.scorers[mode].fixed_replies}.items():
@@ -222,15 +222,15 @@ def _notes(column: Column, metrics: Sequence[Metric]) -> Iterator[str]:
         ]
         yield f"figures are of {joined(parts)}; two entries are compared on the items that both answered"
     ids = {entry.model: other_targets(first, run) for entry, run in runs.items()}
-    if counts := {model: len(own) for model, own in ids.items() if own}:
+    if counts := {model: len(changed) for model, changed in ids.items() if changed}:
         low, high = min(counts.values()), max(counts.values())
         items = f"{low:,}" if low == high else f"{low:,} to {high:,}"
         who = next(iter(counts)) if len(counts) == 1 else f"{len(counts)} models"
         yield f"for {who}, the answers of {items} items were in a different order than for {first.model}"
-    asked = first.provenance.prompt_hash
-    apart = [run.model for run in runs.values() if run.provenance.prompt_hash != asked]
-    if apart and not any(map(reads_prompts, apart)):
-        yield f"{' and '.join(apart)} had other prompts than the rest, but read none"
+    prompt_hash = first.provenance.prompt_hash
+    models = [run.model for run in runs.values() if run.provenance.prompt_hash != prompt_hash]
+    if models and not any(map(reads_prompts, models)):
+        yield f"{' and '.join(models)} had other prompts than the rest, but read none"
     if attempts := _attempts(column, {metric.name: metric for metric in metrics}):
         yield attempts
 

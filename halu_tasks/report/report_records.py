@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from halu_tasks.replies.embedded import reads_prompts
-from halu_tasks.replies.label_notes import decisive_metric
+from halu_tasks.replies.label_notes import decisive_metric, number_used
 from halu_tasks.results.comparability import LIMIT, Entry, shared_items
 from halu_tasks.results.run import Run, Skipped
 from halu_tasks.scorers.metrics import Estimate, Metric
@@ -148,16 +148,16 @@ class Report:
 
     def only(self, entries: Sequence[Entry]) -> Report:
         """Return the report on some of the entries, in the same order and with the same figures."""
-        kept = {*entries}
-        columns = {column: column.only(kept) for column in self.columns}
-        means = {mean: mean.only(kept, [columns[column] for column in mean.columns]) for mean in self.means}
+        selected = {*entries}
+        columns = {column: column.only(selected) for column in self.columns}
+        means = {mean: mean.only(selected, [columns[column] for column in mean.columns]) for mean in self.means}
         places: dict[Place, Place] = dict([*columns.items(), *means.items()])
         return replace(
             self,
-            entries=[entry for entry in self.entries if entry in kept],
+            entries=[entry for entry in self.entries if entry in selected],
             columns=[*columns.values()],
             means=[*means.values()],
-            pairs=[replace(pair, place=places[pair.place]) for pair in self.pairs if {pair.first, pair.second} <= kept],
+            pairs=[replace(p, place=places[p.place]) for p in self.pairs if {p.first, p.second} <= selected],
         )
 
 
@@ -281,8 +281,15 @@ class Column:
         by_corrected = self.compared_by == f"{self.metric}_ppi"
         # a rank by a metric that the user chose is not one of this figure
         rank = self.ranks.get(entry) if by_corrected or self.compared_by == self.metric else None
-        figure = result.metrics.get(self.metric)
-        return Cell(figure, rank, corrected, by_corrected, _frequent([result]), result)
+        return Cell(
+            figure=result.metrics.get(self.metric),
+            rank=rank,
+            corrected=corrected,
+            labels=number_used(self.runs[entry].scores) if corrected and entry in self.runs else 0,
+            by_corrected=by_corrected,
+            missing=_frequent([result]),
+            result=result,
+        )
 
     def limit_of(self, entry: Entry) -> str:
         """Say how long replies might be, if an entry has this token limit on some of its tasks only; else empty."""
@@ -422,8 +429,13 @@ class Mean:
         if mean is None:
             return None
         results = [column.results[entry] for column in self.columns if entry in column.results]
-        rank = self.ranks.get(entry)
-        return Cell(mean.figure, rank, mean.corrected, mean.corrected is not None, _frequent(results))
+        return Cell(
+            figure=mean.figure,
+            rank=self.ranks.get(entry),
+            corrected=mean.corrected,
+            by_corrected=mean.corrected is not None,
+            missing=_frequent(results),
+        )
 
     def limit_of(self, entry: Entry) -> str:
         """Return nothing: a limit is that of a column."""
@@ -637,6 +649,7 @@ class Cell(NamedTuple):
         figure: The figure; None if it is not defined.
         rank: The confidence set of the rank; None if there is nothing to rank.
         corrected: The figure that labels correct, if there is one.
+        labels: The number of verdicts with labels that this rests on; 0 for a mean.
         by_corrected: Whether the rank is of the corrected figure.
         missing: The shares of replies without an answer, by outcome, where they are frequent.
         result: The result, if the place is a column.
@@ -645,6 +658,7 @@ class Cell(NamedTuple):
     figure: Estimate | None
     rank: tuple[int, int] | None = None
     corrected: Estimate | None = None
+    labels: int = 0
     by_corrected: bool = False
     missing: Mapping[str, float] = {}
     result: Result | None = None

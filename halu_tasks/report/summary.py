@@ -61,17 +61,18 @@ def answer(report: Report) -> str:
     if not tasks:
         return "There are no results that can be compared."
     if len({entry for column in report.columns for entry in column.entries}) == 1:
-        (said, is_claim), spoils = _of_one_model(report, tasks), []
+        (statement, is_claim), spoils = _answer_of_one_model(report, tasks), []
     else:
-        (said, is_claim), spoils = _of_several_models(report, tasks, places), _only_guessing(report, tasks)
+        (statement, is_claim), spoils = _answer_of_several_models(report, tasks, places), _only_guessing(report, tasks)
     spoils += [one.clause for one in cautions(report) if one.clause]
-    return f"{said}{', but' if is_claim else ';'} {', and '.join(spoils[:_SPOILS])}." if spoils else f"{said}."
+    reservations = ", and ".join(spoils[:_SPOILS])
+    return f"{statement}{', but' if is_claim else ';'} {reservations}." if spoils else f"{statement}."
 
 
 def findings(report: Report) -> list[str]:
     """Say what the answer rests on: leads that are none, what is open and where, and who is not above a floor."""
     places = _places(report)
-    return [*_leads(report, places), *_open(report, places), *_below_floors(report, report.main)]
+    return [*_statistical_leads(report, places), *_open_places(report, places), *_below_floors(report, report.main)]
 
 
 def cautions(report: Report) -> list[Caution]:
@@ -79,12 +80,12 @@ def cautions(report: Report) -> list[Caution]:
     tasks, places = report.main, _places(report)
     return [
         *_on_sample(report),
-        *_mostly_unread(report, tasks),
+        *_mostly_unreadable(report, tasks),
         *_constant(report, tasks),
         *_settings(report, tasks),
         *_by_judge_alone(report, places),
         *_reruns(report),
-        *_lost(report),
+        *_unread_files(report),
         *_partial(report),
         *_other_limits(report, tasks),
         *_undecided(report, places),
@@ -109,7 +110,7 @@ def _figures(place: Place) -> dict[Entry, Estimate]:
     return {entry: cell.figure for entry, cell in cells if cell and cell.figure and isfinite(cell.figure.value)}
 
 
-def _unread(report: Report, place: Place) -> dict[Entry, float]:
+def _unreadable_shares(report: Report, place: Place) -> dict[Entry, float]:
     """Return the shares of replies without a readable answer by entry."""
     cells = _cells(report, place).items()
     return {entry: cell.missing.get(UNPARSED, 0) + cell.missing.get(EMPTY, 0) for entry, cell in cells}
@@ -123,7 +124,7 @@ def _leader(report: Report, place: Place) -> Entry | None:
 # --- the answer -------------------------------------------------------------------------------------
 
 
-def _of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
+def _answer_of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
     """Say on which tasks a model is better than uninformed replies, and whether it is on any."""
     (entry,) = {entry for column in report.columns for entry in column.entries}
     label = entry.label
@@ -132,15 +133,15 @@ def _of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
     if not measured:
         cell = tasks[0].cell(entry) if len(tasks) == 1 else None
         if cell and (figure := cell.corrected or cell.figure):
-            said = f"{tasks[0].metric} {number(figure.value)} {interval(figure.low, figure.high)}".rstrip()
-            return f"{label} has {said} on {tasks[0].title}{', corrected by labels' if cell.corrected else ''}", True
-        return f"{label} has results on {_all_of(tasks)}, without a floor to compare them with", True
+            result = f"{tasks[0].metric} {number(figure.value)} {interval(figure.low, figure.high)}".rstrip()
+            return f"{label} has {result} on {tasks[0].title}{', corrected by labels' if cell.corrected else ''}", True
+        return f"{label} has results on {_all_tasks(tasks)}, without a floor to compare them with", True
     behind = [task for task in measured if entry in not_above_floor(task)]
     if not behind:
-        return f"{label} is better than guessing on {_all_of(measured)}", True
+        return f"{label} is better than guessing on {_all_tasks(measured)}", True
     if len(behind) < len(measured):
         above = f"{label} is better than guessing on {len(measured) - len(behind)} of {len(measured)} tasks"
-        return f"{above}, and not shown to be on {_listed(report, behind, measured, _NAMED)}", True
+        return f"{above}, and not shown to be on {_place_names(report, behind, measured, _NAMED)}", True
     signs = {True: 1, False: -1, None: 0}
     is_worse = all(
         signs[task.higher_is_better] * (_figures(task)[entry].value - floors[task.title]) <= 0 for task in behind
@@ -150,10 +151,10 @@ def _of_one_model(report: Report, tasks: Sequence[Column]) -> tuple[str, bool]:
     return f"{label} {what} than guessing on {where}", False
 
 
-def _of_several_models(report: Report, tasks: Sequence[Column], places: Sequence[Place]) -> tuple[str, bool]:
+def _answer_of_several_models(report: Report, tasks: Sequence[Column], places: Sequence[Place]) -> tuple[str, bool]:
     """Say which models lead and what is undecided, and whether any leads."""
-    won, doubted = _won(report, places)
-    leads = [f"{label} leads on {_listed(report, own, places, _NAMED)}" for label, own in won.items() if own]
+    won, doubted = _places_led(report, places)
+    leads = [f"{label} leads on {_place_names(report, where, places, _NAMED)}" for label, where in won.items() if where]
     ranked = [task for task in tasks if _ranks(report, task)]
     undecided = [task for task in ranked if not _leader(report, task)]
     if leads:
@@ -181,38 +182,38 @@ def _only_guessing(report: Report, tasks: Sequence[Column]) -> list[str]:
     return [f"no model is shown to be better than guessing on {where}"]
 
 
-def _all_of(tasks: Sequence[Column]) -> str:
+def _all_tasks(tasks: Sequence[Column]) -> str:
     return tasks[0].title if len(tasks) == 1 else f"all {len(tasks)} tasks"
 
 
 # --- findings ---------------------------------------------------------------------------------------
 
 
-def _won(report: Report, places: Sequence[Place]) -> tuple[dict[str, list[Place]], list[Place]]:
+def _places_led(report: Report, places: Sequence[Place]) -> tuple[dict[str, list[Place]], list[Place]]:
     """Return where each model leads, by its label, and where the best figure is not called a lead."""
     won: dict[str, list[Place]] = {entry.label: [] for entry in report.entries}
     doubted: list[Place] = []
     for place in places:
         if leader := _leader(report, place):
-            unread = _unread(report, place)
-            others = [unread[entry] for entry in _ranks(report, place) if entry != leader]
-            read = unread[leader] <= _MOST and min(others) <= _MOST
+            unread = _unreadable_shares(report, place)
+            unread_of_others = [unread[entry] for entry in _ranks(report, place) if entry != leader]
+            read = unread[leader] <= _MOST and min(unread_of_others) <= _MOST
             is_lead = read and leader not in not_above_floor(place)
             (won[leader.label] if is_lead else doubted).append(place)
     return won, doubted
 
 
-def _leads(report: Report, places: Sequence[Place]) -> Iterator[str]:
+def _statistical_leads(report: Report, places: Sequence[Place]) -> Iterator[str]:
     """Say where each model leads, and where the best figure is not called a lead."""
-    won, doubted = _won(report, places)
-    leads = [f"{label} leads on {_listed(report, own, places)}" for label, own in won.items() if own]
+    won, doubted = _places_led(report, places)
+    leads = [f"{label} leads on {_place_names(report, where, places)}" for label, where in won.items() if where]
     # the answer says it in full, or names some
     if leads:
         full = "A lead" if all(lead in answer(report) for lead in leads) else f"{'; '.join(leads)}. This"
         yield f"{full} is shown statistically: all ranks together hold with 95% confidence."
     if doubted:
         yield (
-            f"The best figures on {_listed(report, doubted, places, _LISTED)} are not called a lead: they are not "
+            f"The best figures on {_place_names(report, doubted, places, _LISTED)} are not called a lead: they are not "
             "shown to be better than the floor, or most replies of the best model or of all others could not be read."
         )
 
@@ -246,7 +247,7 @@ def best_floor(place: Place) -> float | None:
     return fmean(best)
 
 
-def _open(report: Report, places: Sequence[Place]) -> Iterator[str]:
+def _open_places(report: Report, places: Sequence[Place]) -> Iterator[str]:
     by_candidates: dict[tuple[str, ...], list[Place]] = {}
     for place in places:
         ranks = _ranks(report, place)
@@ -258,12 +259,13 @@ def _open(report: Report, places: Sequence[Place]) -> Iterator[str]:
         models = max(len(_ranks(report, place)) for place in tied)
         many = f"any of {models} models" if len(candidates) == models else f"{len(candidates)} of {models} models may"
         who = joined(candidates, "or") if len(candidates) <= _NAMED else many
-        parts.append(f"on {_listed(report, tied, places)} ({who})")
+        parts.append(f"on {_place_names(report, tied, places)} ({who})")
     if parts:
         yield f"These items do not show which model leads {joined(parts, 'or')}."
     alone = [place for place in places if not _ranks(report, place) and len(_figures(place)) < 2]
     if alone and len(report.entries) > 1:
-        yield f"Fewer than two models have figures on {_listed(report, alone, places)}, so nothing is compared there."
+        where = _place_names(report, alone, places)
+        yield f"Fewer than two models have figures on {where}, so nothing is compared there."
 
 
 def _below_floors(report: Report, tasks: Sequence[Column]) -> Iterator[str]:
@@ -287,58 +289,58 @@ def _below_floors(report: Report, tasks: Sequence[Column]) -> Iterator[str]:
 
 
 def _on_sample(report: Report) -> Iterator[Caution]:
-    """Say which figures are of the sample that comes with the package."""
     samples = [column for column in report.columns if column.data == "sample"]
     if samples:
         are_all = len(samples) == len(report.columns)
-        some = "All figures" if are_all else f"The figures on {_titles(samples)}"
+        some = "All figures" if are_all else f"The figures on {_task_names(samples)}"
         text = f"{some} are of the sample that comes with the package, not of the benchmark: do not publish them."
-        which = "these figures" if are_all else f"the figures on {_counted(samples)}"
+        which = "these figures" if are_all else f"the figures on {_task_count(samples)}"
         yield Caution(
             text, ["halu-tasks", "data", "fetch"], f"{which} are of the packaged sample, not of the benchmark"
         )
 
 
-def _mostly_unread(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
+def _mostly_unreadable(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
     """Name the results with so many unparsed replies that their figures say little."""
-    unread = [(task, _unread(report, task)) for task in tasks]
-    found = [
+    unread = [(task, _unreadable_shares(report, task)) for task in tasks]
+    results = [
         (entry, task, shares[entry])
         for entry in report.entries
         for task, shares in unread
         if shares.get(entry, 0) > _MOST
     ]
-    if not found:
+    if not results:
         return
-    parts = [f"{entry.label} on {task.title} ({share:.0%})" for entry, task, share in found]
+    parts = [f"{entry.label} on {task.title} ({share:.0%})" for entry, task, share in results]
     where = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (shares in the leaderboard)"
     text = (
         f"Most replies contain no readable answer ({UNPARSED} or {EMPTY}): {where}. These figures say little about "
         "what a model knows. Look at some replies, raise the token limit if they are cut, or ask for JSON."
     )
-    own = [task for _, task, _ in found]
-    whose = f"replies of {who}" if (who := _who(report, [entry for entry, *_ in found])) else "of its replies"
-    yield Caution(text, _again(own, "--structured"), f"most {whose} could not be read on {_counted(own)}")
+    affected = [task for _, task, _ in results]
+    whose = f"replies of {who}" if (who := _entry_names(report, [entry for entry, *_ in results])) else "of its replies"
+    clause = f"most {whose} could not be read on {_task_count(affected)}"
+    yield Caution(text, _run_command(affected, "--structured"), clause)
 
 
 def _constant(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
     """Name the results in which every readable answer is the same."""
     answers = ((task, entry, result.constant) for task in tasks for entry, result in task.results.items())
-    found = [(task, entry, answer) for task, entry, answer in answers if answer is not None]
-    if not found:
+    constant = [(task, entry, answer) for task, entry, answer in answers if answer is not None]
+    if not constant:
         return
-    parts = [f"{entry.label} on {task.title} ({answer[:_NAME]})" for task, entry, answer in found]
-    where = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (see the warnings)"
-    text = f"Every readable answer is the same, although the correct ones differ: {where}."
-    own = [task for task, *_ in found]
-    who = _who(report, [entry for _, entry, _ in found]) or "it"
-    yield Caution(text, _again(own, "--structured"), f"{who} gave one answer to everything on {_counted(own)}")
+    parts = [f"{entry.label} on {task.title} ({answer[:_NAME]})" for task, entry, answer in constant]
+    which = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (see the warnings)"
+    text = f"Every readable answer is the same, although the correct ones differ: {which}."
+    affected = [task for task, *_ in constant]
+    who = _entry_names(report, [entry for _, entry, _ in constant]) or "it"
+    where = _task_count(affected)
+    yield Caution(text, _run_command(affected, "--structured"), f"{who} gave one answer to everything on {where}")
 
 
 def _settings(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
-    """Say in which settings entries differ that are compared."""
     for note in report.notes:
-        command = _again(tasks, models=("MODEL", "OTHER_MODEL"))
+        command = _run_command(tasks, models=("MODEL", "OTHER_MODEL"))
         yield Caution(f"{note}.", command, "the models were asked with different settings")
 
 
@@ -346,9 +348,9 @@ def _by_judge_alone(report: Report, places: Sequence[Place]) -> Iterator[Caution
     """Name what is left out of the claims, and what it takes to include it."""
     alone = {pair.place for pair in report.pairs if pair.by_judge_alone}
     if left_out := [place for place in places if place in alone]:
-        where = _listed(report, left_out, places, _NAMED)
+        where = _place_names(report, left_out, places, _NAMED)
         yield Caution(
-            f"No model is said to lead or to be better on {_listed(report, left_out, places)}: no labels "
+            f"No model is said to lead or to be better on {_place_names(report, left_out, places)}: no labels "
             "check the verdicts, and a judge's errors may differ between models. Label some replies of each model "
             "(halu-tasks label verdicts), and name the labels.",
             ["halu-tasks", "report", "RESULTS", "--reference", "LABELS"],
@@ -357,7 +359,6 @@ def _by_judge_alone(report: Report, places: Sequence[Place]) -> Iterator[Caution
 
 
 def _partial(report: Report) -> Iterator[Caution]:
-    """Name the tasks whose figures rest on only part of the items."""
     columns = report.main
     partial = [(column, part) for column in columns if (part := part_answered(column))]
     if partial:
@@ -366,11 +367,10 @@ def _partial(report: Report) -> Iterator[Caution]:
         text = f"Figures rest on only part of the items (a limit, or replies to some items only) on {which}."
         some = [column for column, _ in partial]
         where = some[0].title if len(some) == 1 else f"{len(some)} of {len(columns)} tasks"
-        yield Caution(text, _again(some), f"only part of the items was answered on {where}")
+        yield Caution(text, _run_command(some), f"only part of the items was answered on {where}")
 
 
-def _lost(report: Report) -> Iterator[Caution]:
-    """Say how many results are missing."""
+def _unread_files(report: Report) -> Iterator[Caution]:
     if lost := sum(one.lost for one in report.not_read):
         files, were = ("1 file", "was") if lost == 1 else (f"{lost} files", "were")
         text = f"{files} {were} not read, so that results are missing; the list of what is left out says why."
@@ -378,7 +378,6 @@ def _lost(report: Report) -> Iterator[Caution]:
 
 
 def _reruns(report: Report) -> Iterator[Caution]:
-    """Say how many results are the last of several."""
     if reruns := sum(result.reruns > 0 for result in report.results):
         yield Caution(
             f"{reruns} of {len(report.results)} results are the latest of several runs. Choosing the best "
@@ -388,11 +387,10 @@ def _reruns(report: Report) -> Iterator[Caution]:
 
 
 def _other_limits(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
-    """Name the entries that have another token limit on some tasks."""
     for entry in report.entries:
         limits = {task: limit for task in tasks if (limit := task.limit_of(entry))}
         if limits:
-            where, which = _titles([*limits]), ", ".join(dict.fromkeys(limits.values()))
+            where, which = _task_names([*limits]), ", ".join(dict.fromkeys(limits.values()))
             yield Caution(f"{entry.label} has another token limit on {where} than on its other tasks ({which}).")
 
 
@@ -410,7 +408,7 @@ def _apart(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
         yield Caution(f"{what} not comparable with these and shown apart.")
 
 
-def _who(report: Report, entries: Sequence[Entry]) -> str:
+def _entry_names(report: Report, entries: Sequence[Entry]) -> str:
     """Name entries, each once; many are counted. Empty if there is only one in the report."""
     labels = [entry.label for entry in dict.fromkeys(entries)]
     if len(report.entries) == 1:
@@ -418,18 +416,18 @@ def _who(report: Report, entries: Sequence[Entry]) -> str:
     return joined(labels) if len(labels) <= _NAMED else f"{len(labels)} models"
 
 
-def _counted(tasks: Sequence[Column]) -> str:
+def _task_count(tasks: Sequence[Column]) -> str:
     """Count tasks, each once; a single one is named."""
     titles = list(dict.fromkeys(task.title for task in tasks))
     return titles[0] if len(titles) == 1 else f"{len(titles)} tasks"
 
 
-def _titles(columns: Sequence[Column]) -> str:
+def _task_names(columns: Sequence[Column]) -> str:
     titles = [column.title for column in columns]
     return joined(titles) if len(titles) <= _LISTED else f"{len(titles)} tasks"
 
 
-def _again(tasks: Sequence[Column], *options: str, models: Sequence[str] = ("MODEL",)) -> list[str]:
+def _run_command(tasks: Sequence[Column], *options: str, models: Sequence[str] = ("MODEL",)) -> list[str]:
     """Return the words of the command that asks tasks again."""
     names = ",".join(dict.fromkeys(task.task for task in tasks))
     return ["halu-tasks", "run", *models, "--tasks", names, *options]
@@ -438,7 +436,7 @@ def _again(tasks: Sequence[Column], *options: str, models: Sequence[str] = ("MOD
 # --- names ------------------------------------------------------------------------------------------
 
 
-def _listed(report: Report, some: Sequence[Place], places: Sequence[Place], most: int | None = None) -> str:
+def _place_names(report: Report, some: Sequence[Place], places: Sequence[Place], most: int | None = None) -> str:
     """List places by name, or as all tasks, after the means; more than `most` tasks are counted."""
     groups = [place for place in some if isinstance(place, Mean)]
     means = [f"the mean of {group.title}" for group in groups]
@@ -456,11 +454,11 @@ def rule(report: Report) -> str:
     claims = [pair for pair in report.pairs if not pair.by_judge_alone]
     main, alone = sum(pair.place.main for pair in claims), len(report.pairs) - len(claims)
     apart, margin = len(claims) - main, report.about.margin
-    left_out = f"Nothing is claimed of {_number(alone)} in verdicts without labels." if alone else ""
+    left_out = f"Nothing is claimed of {_differences(alone)} in verdicts without labels." if alone else ""
     if not claims:
         return left_out
-    families = [f"{_number(main)} between models on main tasks and group means"] if main else []
-    families += [f"{_number(apart)} in results shown apart"] if apart else []
+    families = [f"{_differences(main)} between models on main tasks and group means"] if main else []
+    families += [f"{_differences(apart)} in results shown apart"] if apart else []
     several = len(families) > 1
     analyses = f"two analyses, of {' and of '.join(families)}" if several else f"one analysis of {families[0]}"
     equal = (
@@ -474,7 +472,7 @@ def rule(report: Report) -> str:
     )
 
 
-def _number(differences: int) -> str:
+def _differences(differences: int) -> str:
     return "the difference" if differences == 1 else f"the {differences:,} differences"
 
 

@@ -86,9 +86,9 @@ def name(value: Any, limit: int = NAME) -> Markup:
     """Show a name within a line of the page, in a bidi isolate."""
     start, complete = _start(value, limit)
     # allow line breaks in long names of tasks and files after _ and /
-    shown = Markup(_BREAK.sub(r"\g<0><wbr>", str(characters(start, line=True))))
+    breakable = Markup(_BREAK.sub(r"\g<0><wbr>", str(characters(start, line=True))))
     more = Markup("") if complete else Markup('<span class="cut">…</span>')
-    return Markup('<bdi class="name" dir="auto">{}{}</bdi>').format(shown, more)
+    return Markup('<bdi class="name" dir="auto">{}{}</bdi>').format(breakable, more)
 
 
 def block(text: str, table: str, left: int = 0) -> Markup:

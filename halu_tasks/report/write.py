@@ -36,6 +36,8 @@ def _without_collection() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            gc.freeze()
+            gc.unfreeze()  # all objects are old now, so that enabling does not begin with a search of them
             gc.enable()
 
 
@@ -80,7 +82,7 @@ def write_report(
             warn(line)
         texts = {
             PAGE: render(report, published=published),
-            TEXT: markdown(report, pairs=in_detail(report).pairs, published=published),
+            TEXT: markdown(report, detail=in_detail(report), published=published),
             FIGURES: json.dumps(as_json(report)) + "\n",
         }
         for name, content in texts.items():
@@ -167,7 +169,7 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
     ):
         if len({(run.task, run.scoring, entry) for (_, run), entry in zip(runs, entries, strict=True)}) < len(runs):
             # the same model was asked the same, as in two harnesses or on two days
-            entries = [_with_settings(entry, **{name: own}) for own, entry in zip(values, entries, strict=True)]
+            entries = [_with_settings(entry, **{name: value}) for value, entry in zip(values, entries, strict=True)]
     rows = [(entry, run) for (_, run), entry in zip(runs, entries, strict=True)]
     report = assemble(paired_board(rows, across=across, metrics=metrics), title="Comparison", margin=margin)
     if len(runs) > 1 and not report.pairs:
@@ -186,19 +188,19 @@ def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:
         across: Whether runs of different tasks are compared.
     """
     values: dict[tuple[Hashable, str], set[str]] = {}
-    asked = []
+    options_of_runs = []
     for run in runs:
         scope = None if across else run.task
         options: dict[tuple[Hashable, str], str] = {(scope, "task"): run.task}
         options |= {(scope, name): str(value) for name, value in run.asked.items() if value is not None}
         # prompts are named only if the same model was asked with several
         options |= {((scope, Entry.of(run)), "prompts"): str(run.provenance.prompt_hash)}
-        asked.append(options)
+        options_of_runs.append(options)
         for key, value in options.items():
             values.setdefault(key, set()).add(value)
     return [
         _with_settings(Entry.of(run), **{key[1]: value for key, value in of_run.items() if len(values[key]) > 1})
-        for run, of_run in zip(runs, asked, strict=True)
+        for run, of_run in zip(runs, options_of_runs, strict=True)
     ]
 
 

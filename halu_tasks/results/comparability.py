@@ -73,11 +73,11 @@ def asked_otherwise(first: Run, other: Run) -> list[str]:
         main = first.provenance.prompt_hash
         contrast = f"not {main}" if main else "and those of the others are unknown"
         differences.append(f"has the prompts {hash}, {contrast}" if hash else "does not record how the model was asked")
-    options, others = first.asked, other.asked
+    options, other_options = first.asked, other.asked
     return differences + [
-        f"has {name} {others[name]}, not {value}"
+        f"has {name} {other_options[name]}, not {value}"
         for name, value in options.items()
-        if name in others and None not in (value, others[name]) and value != others[name]
+        if name in other_options and None not in (value, other_options[name]) and value != other_options[name]
     ]
 
 
@@ -90,7 +90,7 @@ def items_that_differ(first: Run, other: Run) -> int:
 
 def repeats(run: Run, earlier: Run) -> bool:
     """Return whether a run has all of an earlier one's answers and scores."""
-    measured, before = ({name for score in own.scores for name in score.facts} for own in (run, earlier))
+    measured, before = ({name for score in one.scores for name in score.facts} for one in (run, earlier))
     return before <= measured and not items_that_differ(earlier, run)
 
 
@@ -120,11 +120,11 @@ def chosen_metrics(run: Run, names: Sequence[str]) -> list[Metric]:
         UsageError: The task has no such metric.
     """
     task, scoring = run.benchmark_task, run.scoring
-    known = {metric.name: metric for metric in task.metrics_of(scoring, run.scores)}
-    if unknown := [name for name in names if name not in known]:
-        problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
-        raise UsageError(f"{problem}; metrics: {', '.join(known)}")
-    return [known[name] for name in dict.fromkeys(names or [task.headline_metric(scoring).name])]
+    metrics = {metric.name: metric for metric in task.metrics_of(scoring, run.scores)}
+    if unknown := [name for name in names if name not in metrics]:
+        problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], metrics)}"
+        raise UsageError(f"{problem}; metrics: {', '.join(metrics)}")
+    return [metrics[name] for name in dict.fromkeys(names or [task.headline_metric(scoring).name])]
 
 
 def _score_again(run: Run, scoring: str) -> str:
@@ -237,10 +237,10 @@ def different_settings(compared: Iterable[Mapping[Entry, Run]]) -> dict[str, dic
     """
     differences: dict[str, dict[Entry, str | None]] = {}
     for runs in compared:
-        known = {entry: run.generation for entry, run in runs.items() if entry.method != METHOD_UNKNOWN}
-        settings = {entry: Entry.of(runs[entry]).settings for entry in known}
-        for name in sorted({name for entry, own in known.items() for name in own & settings[entry].keys()}):
-            values = {entry: settings[entry].get(name) for entry in known}
+        generation = {entry: run.generation for entry, run in runs.items() if entry.method != METHOD_UNKNOWN}
+        settings = {entry: Entry.of(runs[entry]).settings for entry in generation}
+        for name in sorted({name for entry, names in generation.items() for name in names & settings[entry].keys()}):
+            values = {entry: settings[entry].get(name) for entry in generation}
             if len({*values.values()}) > 1:
                 differences.setdefault(name, {}).update(values)
     return differences
@@ -260,10 +260,10 @@ def labelled(entries: Sequence[Entry], *, among_all: bool = False) -> list[Entry
         among_all: Whether to name what distinguishes an entry from those of other models, too.
     """
     short = short_names({entry.model for entry in entries})
-    named = []
+    labels = []
     for number, entry in enumerate(entries, 1):
-        others = [other.distinctions() for other in entries if among_all or other.model == entry.model]
-        distinct = [text for text in entry.distinctions() if not all(text in other for other in others)]
+        distinctions = [other.distinctions() for other in entries if among_all or other.model == entry.model]
+        distinct = [text for text in entry.distinctions() if not all(text in other for other in distinctions)]
         label = f"{short[entry.model]} ({', '.join(distinct)})" if distinct else short[entry.model]
-        named.append(replace(entry, id=f"e{number}", label=label))
-    return named
+        labels.append(replace(entry, id=f"e{number}", label=label))
+    return labels

@@ -7,7 +7,8 @@ from typing import Any
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import chosen_metrics, shared_items, why_not_paired
 from halu_tasks.results.read import read_and_warn
-from halu_tasks.scorers.metrics import by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import estimate
 from halu_tasks.scorers.statistics import planning
 from halu_tasks.scorers.statistics.differences import LEVEL, difference, items_of
 

@@ -66,13 +66,13 @@ def read_results(paths: Sequence[str]) -> Results:
     items: dict[tuple[str, str], Item] = {}
     by_identity: dict[object, Run] = {}
     unfinished: dict[str, UnfinishedError] = {}
-    known: dict[str, Evaluation] = {}
+    evaluations: dict[str, Evaluation] = {}
     named = {_real(Path(path).expanduser()) for path in paths}
     # a progress bar, only on a terminal
     for file in tqdm(_find_results(paths), desc="reading results", unit="file", disable=None):
         is_named, holds_run = _real(file) in named, False
         skipped_here: list[Skipped] = []
-        for one in _read_safely(file, unfinished, known, named=is_named):
+        for one in _read_safely(file, unfinished, evaluations, named=is_named):
             if isinstance(one, Skipped):
                 skipped_here.append(one)
                 continue
@@ -117,11 +117,11 @@ def read_and_warn(paths: Sequence[str], warn: Callable[[str], None], *, warn_unf
 
 
 def _read_safely(
-    file: Path, unfinished: dict[str, UnfinishedError], known: dict[str, Evaluation], *, named: bool
+    file: Path, unfinished: dict[str, UnfinishedError], evaluations: dict[str, Evaluation], *, named: bool
 ) -> Iterator[Run | Skipped]:
     """Read the runs of one file; what cannot be read is skipped, and errors of unfinished logs are kept by file."""
     try:
-        for one in _read(file, known, named=named):
+        for one in _read(file, evaluations, named=named):
             if isinstance(one, Run):
                 _check(one)
             yield one
@@ -157,7 +157,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
     yield from (Path(error.filename) for error in unlisted)
 
 
-def _read(file: Path, known: dict[str, Evaluation], *, named: bool) -> Iterator[Run | Skipped]:
+def _read(file: Path, evaluations: dict[str, Evaluation], *, named: bool) -> Iterator[Run | Skipped]:
     """Read the runs of one file; JSON of another kind is ignored unless the user named the file."""
     if file.is_dir():
         next(os.scandir(file))
@@ -170,7 +170,7 @@ def _read(file: Path, known: dict[str, Evaluation], *, named: bool) -> Iterator[
         if lm_eval_results.is_results(content) or file.match("results_*.json"):
             yield from lm_eval_results.read_runs(file, content)
         elif of_tasks := scored.scored_tasks(content):
-            yield from (scored.read_run(file, each, known) for each in of_tasks)
+            yield from (scored.read_run(file, each, evaluations) for each in of_tasks)
         elif isinstance(content, dict) and {"eval", "plan"} <= content.keys():
             yield from _inspect_runs(file)
         elif named:

@@ -268,9 +268,9 @@ class Run:
     def asked(self) -> dict[str, Any]:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
-        own = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
+        specific = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
         form = {name: options.get(name, getattr(Options(), name)) for name in (*_FORMS, "risk")}
-        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **form, **own}
+        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **form, **specific}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -320,5 +320,5 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         "top_p": decodings[0].top_p,
     }
     # the file of predictions is part of the model's name
-    own = {name: value for name, value in public(settings).items() if name not in {*TRANSPORT, "predictions"}}
-    return {name: value for name, value in own.items() if value not in (None, [], {}, "", defaults.get(name))}
+    affecting = {name: value for name, value in public(settings).items() if name not in {*TRANSPORT, "predictions"}}
+    return {name: value for name, value in affecting.items() if value not in (None, [], {}, "", defaults.get(name))}

@@ -25,11 +25,11 @@ def scored_tasks(content: Any) -> list[Mapping[str, Any]]:
     """Return what the output of `halu-tasks score --json` says of each task; nothing if a JSON value is none."""
     tasks = content.get("tasks") if isinstance(content, dict) else None
     listed = [content, *(tasks.values() if isinstance(tasks, dict) else ())]
-    known = {"task", "scoring", "metrics", "missing"}
-    return [each for each in listed if isinstance(each, dict) and known <= each.keys()]
+    required = {"task", "scoring", "metrics", "missing"}
+    return [each for each in listed if isinstance(each, dict) and required <= each.keys()]
 
 
-def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation]) -> Run:
+def read_run(path: Path, content: Mapping[str, Any], evaluations: dict[str, Evaluation]) -> Run:
     """Read the run whose figures `halu-tasks score --json` printed.
 
     The replies are scored again, which requires the data. For a judged task, the scores come from the --details file.
@@ -37,14 +37,14 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
     Args:
         path: The file with the output.
         content: Its JSON content.
-        known: The tasks of other files with their data, to which this one's is added.
+        evaluations: The tasks of other files with their data, to which this one's is added.
 
     Raises:
         DataError: Predictions, data or details are missing or have changed.
     """
     record = content["run"]
     provenance = Provenance.from_json(record[RECORD])
-    evaluation = _evaluation(path, record, provenance, known)
+    evaluation = _evaluation(path, record, provenance, evaluations)
     task = evaluation.task
     fields = record["id_field"], record["output_field"]
     files = [_locate(path, *file) for file in zip(record["predictions"], record["predictions_sha256"], strict=True)]
@@ -86,21 +86,21 @@ def read_run(path: Path, content: Mapping[str, Any], known: dict[str, Evaluation
 
 
 def _evaluation(
-    path: Path, record: Mapping[str, Any], provenance: Provenance, known: dict[str, Evaluation]
+    path: Path, record: Mapping[str, Any], provenance: Provenance, evaluations: dict[str, Evaluation]
 ) -> Evaluation:
     """Return the task of a run with its data, which must be those that were scored."""
-    given = record["options"]
-    files = [name if name == PACKAGED else str(_locate(path, name)) for name in given.get("prompts", ())]
-    options = Options(**{**given, "prompts": tuple(files), "scoring": provenance.scoring})
+    recorded = record["options"]
+    files = [name if name == PACKAGED else str(_locate(path, name)) for name in recorded.get("prompts", ())]
+    options = Options(**{**recorded, "prompts": tuple(files), "scoring": provenance.scoring})
     task = provenance.task.resolve()
-    own = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
-    if address := next((at for at in (options.data, *(file.url for file in own)) if at and "://" in at), None):
+    user_files = task.data.source.files if "source" in provenance.task.overrides and not options.data else ()
+    if address := next((at for at in (options.data, *(file.url for file in user_files)) if at and "://" in at), None):
         raise DataError(
             f"{path}: the data are at {address}, and no address in a result is followed; download them, and score "
             "the predictions again with --data FILE"
         )
-    asked = json.dumps([provenance.task.as_json(), given, files, options.scoring])
-    evaluation = known[asked] = known.get(asked) or build(task, options)
+    key = json.dumps([provenance.task.as_json(), recorded, files, options.scoring])
+    evaluation = evaluations[key] = evaluations.get(key) or build(task, options)
     of_prompts = {tag for tag in evaluation.version_tags if tag.startswith("prompts_")}
     if not of_prompts <= {*provenance.version.split("-")}:
         raise DataError(
@@ -116,7 +116,6 @@ def _evaluation(
 def _read_details(
     path: Path, record: Mapping[str, Any], evaluation: Evaluation, pairs: Sequence[tuple[Item, int, Reply]]
 ) -> list[ScoredReply]:
-    """Read the scores of judged replies."""
     if not record["details"]:
         raise DataError(
             f"{path}: {evaluation.task.name} is judged and the verdicts were not saved; "

@@ -54,13 +54,13 @@ def draw_verdicts(
         judged = [answer for answer in run.answers if answer.score.verdicts]
         if not judged or task.judge_spec is None or not task.judge_spec.positive:
             continue
-        reported, others = (
+        reported, rest = (
             [answer for answer in judged if (half_reported and _reports(task.judge_spec, answer)) == says]
             for says in (True, False)
         )
-        sample = _sample(reported, others, number, seed)
-        own = [row for answer in sample for row in _verdicts(run, task, answer)]
-        numbers = {"verdicts": len(own), "replies": f"{len(sample):,} of {len(judged):,}"}
+        sample = _sample(reported, rest, number, seed)
+        verdicts = [row for answer in sample for row in _verdicts(run, task, answer)]
+        numbers = {"verdicts": len(verdicts), "replies": f"{len(sample):,} of {len(judged):,}"}
         if half_reported:
             of_reported = sum(_reports(task.judge_spec, answer) for answer in sample)
             numbers["reported"] = f"{of_reported:,} of {len(reported):,}"
@@ -72,7 +72,7 @@ def draw_verdicts(
                 f"labels of {FEWEST} are needed"
             )
         # one label is of all equal replies; of those of several runs, the same are drawn first
-        rows |= {(task.name, row["id"], *map(squeezed, (row["claim"], row["reply"]))): row for row in own}
+        rows |= {(task.name, row["id"], *map(squeezed, (row["claim"], row["reply"]))): row for row in verdicts}
     if not rows:
         raise DataError(f"{', '.join(paths)}: expected results with a judge's verdicts, found none")
     write_label_rows(output, rows.values())
@@ -83,16 +83,16 @@ def _reports(judged: JudgeSpec, answer: RunReply) -> bool:
     return any(verdict.label in judged.positive for verdict in answer.score.verdicts)
 
 
-def _sample(reported: Sequence[RunReply], others: Sequence[RunReply], number: int, seed: int) -> list[RunReply]:
+def _sample(reported: Sequence[RunReply], rest: Sequence[RunReply], number: int, seed: int) -> list[RunReply]:
     """Draw replies with about `number` verdicts, half of each part if it has as many.
 
     Both parts are mixed, so that who labels the first rows only labels some of both.
     """
-    sizes = [sum(len(answer.score.verdicts) for answer in part) for part in (reported, others)]
+    sizes = [sum(len(answer.score.verdicts) for answer in part) for part in (reported, rest)]
     # what a part has not is drawn from the other one
     wanted = [max(number / 2, number - sizes[1]), max(number / 2, number - sizes[0])]
     sample: list[RunReply] = []
-    for part, size, verdicts in zip((reported, others), sizes, wanted, strict=True):
+    for part, size, verdicts in zip((reported, rest), sizes, wanted, strict=True):
         if not part:
             continue
         replies = min(max(round(verdicts * len(part) / size), 1), len(part))
@@ -112,8 +112,8 @@ def _verdicts(run: Run, task: Task, answer: RunReply) -> Iterator[dict[str, Any]
         questions = task.judge_spec.questions(answer.item, reply, longest)
     for verdict, question in zip(answer.score.verdicts, questions, strict=True):
         if verdict.label != FAILED:
-            shown = "\n\n".join(f"{name}: {_unfenced(text)}" for name, text in question.fields.items())
-            values = (task.name, answer.item.id, verdict.about, reply, shown, "", "")
+            fields = "\n\n".join(f"{name}: {_unfenced(text)}" for name, text in question.fields.items())
+            values = (task.name, answer.item.id, verdict.about, reply, fields, "", "")
             yield dict(zip(FIELDS, values, strict=True))
 
 
@@ -152,7 +152,7 @@ def with_reference_labels(runs: Sequence[Run], path: str) -> tuple[list[Run], li
         tasks[task.name] = task
         labels = labels_of(task.name)
         scorer = ReplyScorer(task, run.scoring, labels=labels)
-        answers = [answer._replace(score=scorer.with_known_error(answer.score)) for answer in run.answers]
+        answers = [answer._replace(score=scorer.with_judge_errors(answer.score)) for answer in run.answers]
         tags = [tag for tag in run.provenance.version.split("-") if not tag.startswith("reference_")]
         version = "-".join([*tags, f"reference_{labels.hash}"])
         labelled.append(replace(run, answers=answers, provenance=replace(run.provenance, version=version)))

@@ -28,7 +28,7 @@ _NOTICE, _PATIENCE = 2, 60
 _MODULES = {"inspect": "inspect_ai", "lm_eval": "lm_eval"}
 
 
-def shown(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+def shell_line(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
     """Return a command as a shell takes it, without credentials.
 
     Args:
@@ -70,7 +70,9 @@ def as_yaml(value: Any) -> str:
     return json.dumps(value)
 
 
-def run_harness(command: Sequence[str], environment: Mapping[str, str], output: Path, held: int, *, shown: bool) -> int:
+def run_harness(
+    command: Sequence[str], environment: Mapping[str, str], output: Path, held: int, *, to_terminal: bool
+) -> int:
     """Run the command of a harness in the installation of this package; return its exit status.
 
     It ends with this process. If this process is interrupted, it has time to write its logs.
@@ -78,17 +80,17 @@ def run_harness(command: Sequence[str], environment: Mapping[str, str], output: 
     Args:
         command: The words of the command, the first of which is `inspect` or `lm_eval`.
         environment: The variables that are set for it.
-        output: The file to which its output is added; if it is shown, only the traceback of an error.
+        output: The file to which its output is added; if that is on the terminal, only the traceback of an error.
         held: The descriptor of a lock, which it holds, too.
-        shown: Whether it writes to the terminal.
+        to_terminal: Whether it writes to the terminal.
     """
     pipe, ours = os.pipe()
     with os.fdopen(pipe), os.fdopen(ours, "w"), output.open("ab") as file:
         # with -P, a checkout in the current folder does not hide the installation, whose tasks the harness looks for
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, str(pipe), str(output), _MODULES[command[0]], *command[1:]],
-            stdout=None if shown else file,
-            stderr=None if shown else subprocess.STDOUT,
+            stdout=None if to_terminal else file,
+            stderr=None if to_terminal else subprocess.STDOUT,
             env={**os.environ, **environment},
             pass_fds=(pipe, held),
         )
@@ -126,7 +128,6 @@ def _in_foreground() -> bool:
 
 
 def _error_line(error: Exception) -> str:
-    """Return an error of a harness in one line."""
     from halu_tasks.judging.reaching import describe_error  # takes seconds to import
 
     return f"halu-tasks: {error}" if isinstance(error, HaluTasksError) else printable(describe_error(error))

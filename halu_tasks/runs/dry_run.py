@@ -51,12 +51,12 @@ _ADVICE = {
     ),
 }
 
-Counted = Literal["exactly", "at most", "about", "at least"]
-# what a model is (`Planned.part`), and its name
-Asked = tuple[str, str]
+Exactness = Literal["exactly", "at most", "about", "at least"]
+# what a called model is (`CallPlan.part`), and its name
+Callee = tuple[str, str]
 
 
-class Planned(NamedTuple):
+class CallPlan(NamedTuple):
     """What a run asks one model for a task.
 
     Attributes:
@@ -78,7 +78,7 @@ class Planned(NamedTuple):
     task: str
     part: str
     model: str
-    counted: Counted
+    counted: Exactness
     calls: int
     input_tokens: int
     most_output_tokens: int
@@ -86,7 +86,7 @@ class Planned(NamedTuple):
     hours: float | None = None
 
 
-def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Planned]:
+def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[CallPlan]:
     """Count what runs would ask for their tasks without a result.
 
     Args:
@@ -97,14 +97,14 @@ def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Plann
         UsageError: A method cannot do a task.
         HaluTasksError: A task does not support an option, or its data cannot be read.
     """
-    evaluations, known, rows = dict[str, Evaluation](), {task.name: task for task in tasks}, list[Planned]()
+    evaluations, by_name, rows = dict[str, Evaluation](), {task.name: task for task in tasks}, list[CallPlan]()
     for run in runs:
         refused: dict[str, UsageError] = {}
         for name in run.missing():
             if name not in evaluations:
-                evaluations[name] = _evaluation(run, known[name])
+                evaluations[name] = _evaluation(run, by_name[name])
             try:
-                rows += _Counter(run, evaluations[name]).rows()
+                rows += _CallCounter(run, evaluations[name]).rows()
             except UsageError as error:
                 if not run.method:
                     raise
@@ -117,8 +117,8 @@ def planned_calls(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> list[Plann
 
 
 def priced(
-    planned: Sequence[Planned], prices: Sequence[str], calls_per_minute: int | None, tokens_per_second: int | None
-) -> list[Planned]:
+    planned: Sequence[CallPlan], prices: Sequence[str], calls_per_minute: int | None, tokens_per_second: int | None
+) -> list[CallPlan]:
     """Add dollars and hours, and after several rows their sum, for calls one after the other.
 
     Args:
@@ -145,7 +145,7 @@ def priced(
         rows.append(row._replace(dollars=known and known.of(read, written), hours=max(times) or None))
     if len(rows) > 1:
         sums: Any = (None if None in column else sum(column) for column in list(zip(*rows, strict=True))[5:])
-        rows.append(Planned("sum", "", "", "", max((r.counted for r in rows), key=get_args(Counted).index), *sums))
+        rows.append(CallPlan("sum", "", "", "", max((r.counted for r in rows), key=get_args(Exactness).index), *sums))
     return rows
 
 
@@ -160,14 +160,14 @@ def first_requests(runs: Iterable[ModelRun], tasks: Iterable[Task]) -> Iterator[
         UsageError: A method cannot do a task, or the harness does not know an argument.
         HaluTasksError: A task does not support an option, or its data cannot be read.
     """
-    known = {task.name: task for task in tasks}
+    by_name = {task.name: task for task in tasks}
     for run in runs:
         for name in run.missing():
-            evaluation = _evaluation(run, known[name])
+            evaluation = _evaluation(run, by_name[name])
             (command,) = run.commands([name])
             if run.model.harness == "inspect":
-                messages, own = _Counter(run, evaluation).first()
-                config = first_config([evaluation]).merge(_config_of(command)).merge(GenerateConfig(**own))
+                messages, settings = _CallCounter(run, evaluation).first()
+                config = first_config([evaluation]).merge(_config_of(command)).merge(GenerateConfig(**settings))
                 structured = not run.method and evaluation.options.structured
                 if not structured:
                     config.response_schema = None
@@ -187,7 +187,6 @@ def _evaluation(run: ModelRun, task: Task) -> Evaluation:
 
 
 def _config_of(command: Sequence[str]) -> GenerateConfig:
-    """Return the settings of calls that a command of Inspect states."""
     try:
         context = eval_set_command.make_context(command[1], list(command[2:]), auto_envvar_prefix="INSPECT_EVAL_SET")
         return GenerateConfig(**config_from_locals(dict(context.params)))
@@ -195,23 +194,23 @@ def _config_of(command: Sequence[str]) -> GenerateConfig:
         raise UsageError(f"{shlex.join(command[:2])}: {error.format_message()}") from None
 
 
-class _Counter:
+class _CallCounter:
     """Answers in the place of all models of a run on a task, and counts what each is asked."""
 
     def __init__(self, run: ModelRun, evaluation: Evaluation) -> None:
         self._run, self._evaluation = run, evaluation
-        said = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
-        limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", said)
+        arguments = " ".join([*flags(run.model.options, dashes=run.model.harness == "inspect"), *run.further])
+        limits = re.findall(r"(?:--max-tokens|max_gen_toks)\D+(\d+)", arguments)
         self._longest = int([evaluation.decoding.max_tokens, *limits][-1])
         if self._longest > _MOST_TOKENS:
             raise UsageError(f"max_tokens: expected at most {_MOST_TOKENS:,}, got {str(self._longest)[:20]}")
-        self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", said)][-1])
-        self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", said))
+        self._epochs = int(["1", *re.findall(r"--epochs\D(\d+)", arguments)][-1])
+        self._roles = dict(re.findall(r"--model-role[ =](\w+)=(?:\{ *model: *)?([^\s,}]+)", arguments))
         self._model = ("model", run.model.written)
-        self._counts: dict[Asked, tuple[int, int, int]] = {}
-        self._ways: dict[Asked, Counted] = {}
-        self._usual: Counted = "exactly"
-        self._known, self._reply = set[str](), ""
+        self._counts: dict[Callee, tuple[int, int, int]] = {}
+        self._exactness: dict[Callee, Exactness] = {}
+        self._usual_exactness: Exactness = "exactly"
+        self._calls, self._reply = set[str](), ""
         self._first: tuple[str | list[ChatMessage], dict[str, Any]] | None = None
         judge, reader = evaluation.options.judge, evaluation.options.reader
         judges = {"judge": self._roles.get("grader", judge), "reader": self._roles.get("reader", reader)}
@@ -220,14 +219,14 @@ class _Counter:
         knowledge = evaluation.options.judge_knowledge
         self._knowledge = open_knowledge(knowledge) if knowledge and self._judges else None
 
-    def rows(self) -> list[Planned]:
+    def rows(self) -> list[CallPlan]:
         """Ask everything, and return what was counted."""
         ask = self._run_method if self._run.method else self._ask_plainly
         ask(self._evaluation.shuffled_items[: self._run.limit])
-        names, usual = (self._run.name, self._evaluation.task.name), self._usual
+        names, usual = (self._run.name, self._evaluation.task.name), self._usual_exactness
         return [
-            Planned(*names, *asked, self._ways.get(asked, usual), *(self._epochs * number for number in counts))
-            for asked, counts in self._counts.items()
+            CallPlan(*names, *callee, self._exactness.get(callee, usual), *(self._epochs * number for number in counts))
+            for callee, counts in self._counts.items()
         ]
 
     def first(self) -> tuple[list[ChatMessage], dict[str, Any]]:
@@ -245,7 +244,7 @@ class _Counter:
             prompt = "\n".join(message["content"] for message in evaluation.messages(item))
             for choice in (evaluation.task.scoring.choices or ()) if weighs else [""]:
                 self._count(self._model, prompt + choice, 0 if weighs else self._longest)
-            self._judge(item, [_filled(evaluation.oracle(item), self._longest, item.id)])
+            self._judge(item, [_longest_reply(evaluation.oracle(item), self._longest, item.id)])
 
     def _run_method(self, items: Sequence[Item]) -> None:
         solver = get_method(self._run.method, self._run.method_arguments)
@@ -258,8 +257,8 @@ class _Counter:
         async def solve() -> None:
             dry_run_model.set(self._answer)
             for item, sample in zip(items, samples_of(self._evaluation, items=items), strict=True):
-                self._reply, asked = self._evaluation.oracle(item), list[Any](sample.input)
-                texts = asked, list(asked), Target(sample.target)
+                self._reply, messages = self._evaluation.oracle(item), list[Any](sample.input)
+                texts = messages, list(messages), Target(sample.target)
                 state = TaskState(ModelName("none/none"), item.id, 1, *texts, metadata=dict(sample.metadata or {}))
                 state = await solver(state, generate)
                 draft = MethodRecord.from_metadata(state.output.metadata).draft
@@ -280,49 +279,48 @@ class _Counter:
         text = prompt if isinstance(prompt, str) else "\n".join(message.text for message in prompt)
         # the last message of a task's own prompt names its item, so that Inspect's cache tells equal prompts apart
         items = [] if isinstance(prompt, str) else [message.metadata for message in prompt]
-        asked = (role, self._roles[role]) if role and role in self._roles else self._model
-        if asked == self._model and not self._first:
+        callee = (role, self._roles[role]) if role and role in self._roles else self._model
+        if callee == self._model and not self._first:
             self._first = prompt, config
         longest = config.get("max_tokens") or self._longest
         # without a cache, each call is made
-        call = short_hash(asked, text, items, config, draw if draw[1] else len(self._known))
+        call = short_hash(callee, text, items, config, draw if draw[1] else len(self._calls))
         if tools:
-            self._ways[asked] = "at least"
+            self._exactness[callee] = "at least"
         if dry_run_reply is not None:
-            self._usual = "about"
-        elif draw[1] and self._usual == "exactly":
-            self._usual = "at most"
-        if call not in self._known:
-            self._count(asked, text, longest)
-        self._known.add(call)
+            self._usual_exactness = "about"
+        elif draw[1] and self._usual_exactness == "exactly":
+            self._usual_exactness = "at most"
+        if call not in self._calls:
+            self._count(callee, text, longest)
+        self._calls.add(call)
         reply = self._reply if dry_run_reply is None else dry_run_reply
-        return ModelOutput.from_content("none", _filled(reply, longest, call))
+        return ModelOutput.from_content("none", _longest_reply(reply, longest, call))
 
     def _judge(self, item: Item, replies: Sequence[str]) -> None:
-        """Count the questions about the replies to an item."""
-        for asked, judging in self._judges.items():
+        for callee, judging in self._judges.items():
             task, mode = self._evaluation.task, self._evaluation.options.scoring
             judged = [task.judged_text(mode, item, reply) if task.judge_spec else reply for reply in replies]
-            self._ways[asked] = "about" if judging.coverage or judging.claims else "at most"
+            self._exactness[callee] = "about" if judging.coverage or judging.claims else "at most"
             options, longest = self._evaluation.options, self._evaluation.options.judge_max_characters
             questions = [question for reply in judged for question in judging.questions(item, reply, longest)]
             if claims := judging.claims:
                 lists = (question for reply in judged for question in claims.listing.questions(item, reply, longest))
                 for text in {claims.listing.text(question) for question in lists}:
-                    self._count(asked, text, options.judge_max_tokens or LIST_TOKENS)
+                    self._count(callee, text, options.judge_max_tokens or LIST_TOKENS)
                 if self._knowledge and claims.looks_up:
                     abouts = (question.about for question in questions)
                     questions = [claims.question(item, claim, self._knowledge.search(claim)) for claim in abouts]
             schema = "" if options.judge_without_schema else json.dumps(verdict_schema(judging.read))
             for text in {judging.text(question) for question in questions}:
-                self._count(asked, text + schema, options.judge_max_tokens or SETTINGS.max_tokens or 0)
+                self._count(callee, text + schema, options.judge_max_tokens or SETTINGS.max_tokens or 0)
 
-    def _count(self, asked: Asked, text: str, longest: int) -> None:
-        counts = self._counts.get(asked, (0, 0, 0))
-        self._counts[asked] = counts[0] + 1, counts[1] + _tokens(text), counts[2] + longest
+    def _count(self, callee: Callee, text: str, longest: int) -> None:
+        counts = self._counts.get(callee, (0, 0, 0))
+        self._counts[callee] = counts[0] + 1, counts[1] + _tokens(text), counts[2] + longest
 
 
-def _filled(reply: str, longest: int, call: str) -> str:
+def _longest_reply(reply: str, longest: int, call: str) -> str:
     """Return a reply as long as it can be, which differs from that to every other call."""
     text = f"{reply}\n{call} "
     return text + "abc " * (longest - _tokens(text))

@@ -72,8 +72,8 @@ class HarnessModel:
     base_url: str | None = None
 
     def __post_init__(self) -> None:
-        given = {name: getattr(self, name) for name in ("model", "base_url", "arguments", "options")}
-        if (place := secret_in(given)) is not None:
+        values = {name: getattr(self, name) for name in ("model", "base_url", "arguments", "options")}
+        if (place := secret_in(values)) is not None:
             raise UsageError(f"{place}: contains a credential; set it in the environment instead")
 
     @property
@@ -304,14 +304,15 @@ def read_models(path: Path) -> list[HarnessModel]:
     return read
 
 
-def set_by_run(harness: Harness, option: str) -> str | None:
-    """Return the option that a run sets itself and that a harness takes for the given one; None if there is none.
+def set_by_run(harness: Harness, flag: str) -> str | None:
+    """Return the option that a run sets itself and that a harness takes for a flag; None if there is none.
 
     lm-eval, whose options argparse reads, takes the beginning of a name for the whole.
     """
-    name = option.lstrip("-").partition("=")[0].replace("-", "_").casefold()
+    name = flag.lstrip("-").partition("=")[0].replace("-", "_").casefold()
     is_begun = harness == "lm_eval" and bool(name)
-    return next((own for own in _SET_BY_RUN[harness] if own == name or (is_begun and own.startswith(name))), None)
+    options = (option for option in _SET_BY_RUN[harness] if option == name or (is_begun and option.startswith(name)))
+    return next(options, None)
 
 
 def _read_model(name: str, entry: ModelKeys) -> HarnessModel:
@@ -323,8 +324,8 @@ def _read_model(name: str, entry: ModelKeys) -> HarnessModel:
     if not _FOLDER.fullmatch(name):
         raise UsageError("expected a name of letters, digits, '.', '_' and '-', which names its folder")
     options = {key.replace("-", "_"): option for key, option in entry.options.items()}
-    if own := next(filter(None, (set_by_run(entry.harness, key) for key in options)), None):
-        raise UsageError(f"options: {own} is set by the run")
+    if taken := next(filter(None, (set_by_run(entry.harness, key) for key in options)), None):
+        raise UsageError(f"options: {taken} is set by the run")
     if entry.harness == "lm_eval" and "/" not in entry.model:
         if entry.base_url:
             raise UsageError(

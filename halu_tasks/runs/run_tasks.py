@@ -31,7 +31,7 @@ from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Progress, run_here
 from halu_tasks.replies.warnings import REPORT_FOLLOWS
 from halu_tasks.results.run import COMMAND, IS_REJECTED, SETTINGS, TRANSPORT, cause_of
-from halu_tasks.runs.child_process import flags, repeated, run_harness, shown
+from halu_tasks.runs.child_process import flags, repeated, run_harness, shell_line
 from halu_tasks.runs.model_specs import Harness, HarnessModel, named_model, set_by_run
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ModelRun:
         limit: Maximum number of items of each task; None for all.
         further: Further arguments of the harness's command.
         environment: The environment variables of the run.
-        shown: Whether the harness prints to the terminal instead of a file.
+        to_terminal: Whether the harness prints to the terminal instead of a file.
 
     Raises:
         UsageError: A further argument is one that the run sets itself.
@@ -80,12 +80,12 @@ class ModelRun:
     limit: int | None = None
     further: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
-    shown: bool = False
+    to_terminal: bool = False
 
     def __post_init__(self) -> None:
         for word in self.further:
-            if word.startswith("--") and (own := set_by_run(self.model.harness, word)):
-                raise UsageError(f"{word}: {own} is set by the run; leave it out after --")
+            if word.startswith("--") and (option := set_by_run(self.model.harness, word)):
+                raise UsageError(f"{word}: {option} is set by the run; leave it out after --")
             if self.model.harness == "lm_eval" and _SHORT.match(word):
                 # nearly all of them are set by the run, and argparse takes several written together
                 raise UsageError(f"{word}: write the long name of an option of lm-eval after --")
@@ -129,7 +129,7 @@ class ModelRun:
             yield from ("--solver", f"halu_tasks/{self.method}")
             yield from repeated("-S", self.method_arguments)
         yield from ("--log-dir", str(self.folder / LOGS), "--log-dir-allow-dirty", "--retry-attempts", "1")
-        if not self.shown:
+        if not self.to_terminal:
             yield from ("--display", "plain")
         yield from flags({"max_retries": _RETRIES, **model.options}, dashes=True)
 
@@ -168,28 +168,31 @@ class ModelRun:
             self._run([task], report, held)
             if task in self.missing():
                 messages.append(f"{task}: {_last_line(self.output)}\n")
-        if messages and not self.shown:
+        if messages and not self.to_terminal:
             # the last command may be of a task that succeeded
             with self.output.open("a", encoding="utf-8") as output:
                 output.writelines(messages)
 
     def _run(self, tasks: Iterable[str], report: Progress, held: int) -> None:
-        """Run the harness's commands for some tasks."""
         for command in self.commands(tasks):
-            line = shown(command, self.variables)
+            line = shell_line(command, self.variables)
             report(line)
             with (self.folder / COMMAND).open("a", encoding="utf-8") as commands:
                 commands.write(line + "\n")
             with self.output.open("a", encoding="utf-8") as output:
                 output.write(f"{_PROMPT}{line}\n")
             try:
-                own = {REPORT_FOLLOWS: "1", **({} if self.shown else {"PYTHONUNBUFFERED": "1"})}
+                variables = {
+                    **self.variables,
+                    REPORT_FOLLOWS: "1",
+                    **({} if self.to_terminal else {"PYTHONUNBUFFERED": "1"}),
+                }
                 with path_without_url_signs(self.folder) as folder:
                     logs = str(self.folder / LOGS)
                     if folder != self.folder.absolute():
                         report(f"# Inspect cannot read this path, and calls {logs} {folder / LOGS}")
                         command = [str(folder / LOGS) if word == logs else word for word in command]
-                    run_harness(command, {**self.variables, **own}, self.output, held, shown=self.shown)
+                    run_harness(command, variables, self.output, held, to_terminal=self.to_terminal)
             finally:
                 atomic_write_text(self.output, redacted(self.output.read_text("utf-8", "replace")), "output")
 
@@ -211,13 +214,13 @@ class ModelRun:
         """
         # each attempt begins with the replies of the one before
         newest = {log.eval.task_id: log for log in logs_of(self.folder)}
-        kept, asked = sum(map(_samples_kept, newest.values())), sum(map(_samples, newest.values()))
+        replies, samples = sum(map(_samples_kept, newest.values())), sum(map(_samples, newest.values()))
         caches = [*self.folder.glob(f"{CACHE}*.db")]
         for cache in caches:
             with closing(sqlite3.connect(cache)) as db, suppress(sqlite3.Error):
-                kept += next(db.execute("SELECT count(*) FROM unnamed"))[0]
-        of = f" of {asked:,}" if len(newest) == len(self.tasks) else ""
-        return f"{kept:,}{of} replies" if newest or caches else ""
+                replies += next(db.execute("SELECT count(*) FROM unnamed"))[0]
+        of = f" of {samples:,}" if len(newest) == len(self.tasks) else ""
+        return f"{replies:,}{of} replies" if newest or caches else ""
 
     def why_missing(self) -> str:
         """Return the error of a task, or the last line that the harness printed; empty if it is not known."""
@@ -244,7 +247,6 @@ class ModelRun:
             json.dump(record, file, indent=2, ensure_ascii=False)
 
     def _settings(self) -> dict[str, Any]:
-        """Return how the model is run, as JSON values."""
         ways = {
             **{key: value for key, value in asdict(self.model).items() if key not in ("name", "base_url")},
             "method": self.method,
@@ -263,7 +265,6 @@ class ModelRun:
 
 
 def _of_replies(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings that may change replies."""
     ways = dict(settings)
     for key in ("arguments", "options"):
         ways[key] = {name: value for name, value in settings.get(key, {}).items() if name not in TRANSPORT}
@@ -344,7 +345,7 @@ class Runs:
         """Do the runs of a share, one after the other; one that fails does not stop the others."""
         for run in self.runs[rank::tasks]:
             run.run_missing(report)
-            if not run.shown:
+            if not run.to_terminal:
                 report(f"{run.name}: {len(run.tasks) - len(run.missing())} of {len(run.tasks)} tasks done")
 
     def kept(self) -> str:
@@ -445,12 +446,11 @@ def run_demo(tasks: Sequence[str], folder: Path) -> dict[Harness, Figures]:
 
 
 def _reported(run: ModelRun) -> Iterator[tuple[str, Mapping[str, float]]]:
-    """Yield each task of a run with the figures that its harness reports."""
     for log in logs_of(run.folder):
         if log.results:
             metrics = log.results.scores[0].metrics
             yield log.eval.task.removeprefix("halu_tasks/"), {name: float(m.value) for name, m in metrics.items()}
     for path in (run.folder / RESULTS).glob("**/results_*.json"):
         for task, figures in json.loads(path.read_text(encoding="utf-8"))["results"].items():
-            shown = {key.removesuffix(",none"): value for key, value in figures.items() if key.endswith(",none")}
-            yield task, {name: value for name, value in shown.items() if value != "N/A"}
+            unfiltered = {key.removesuffix(",none"): value for key, value in figures.items() if key.endswith(",none")}
+            yield task, {name: value for name, value in unfiltered.items() if value != "N/A"}

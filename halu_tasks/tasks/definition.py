@@ -15,14 +15,16 @@ from halu_tasks.core.prompting import placeholders
 from halu_tasks.data.locate import LocatedData
 from halu_tasks.data.rows import Refuse
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.scorers import option_metrics
 from halu_tasks.scorers.annotators import CLASS
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.attempts import penalty_of, with_penalty
 from halu_tasks.scorers.judge import CLAIM, PASSAGES, REPLY, TARGET, JudgeSpec, Verdict
 from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.reader_metrics import with_reader
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.confidence import has_confidence
+from halu_tasks.scorers.statistics.confidence import has_confidence, with_confidence
+from halu_tasks.scorers.wordings import with_wordings, wordings_of
 from halu_tasks.tasks.data_source import TaskData
 from halu_tasks.tasks.keys import Model, Naming, check_placeholders, validated
 from halu_tasks.tasks.prompts import Prompts
@@ -303,12 +305,12 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
-        metrics = option_metrics.with_penalty(self.scorers[mode].metrics, option_metrics.penalty_of(scores))
-        metrics = option_metrics.with_wordings(metrics, option_metrics.wordings_of(scores))
+        metrics = with_penalty(self.scorers[mode].metrics, penalty_of(scores))
+        metrics = with_wordings(metrics, wordings_of(scores))
         if any(map(has_confidence, scores)):
-            metrics = option_metrics.with_confidence(metrics, self.scorers[mode].facts)
+            metrics = with_confidence(metrics, self.scorers[mode].facts)
         is_read = self.scoring.read and any(score.verdicts for score in scores)  # by a reader, since no judge is asked
-        return option_metrics.with_reader(metrics) if is_read else metrics
+        return with_reader(metrics) if is_read else metrics
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> ScoredReply:
         """Score a reply.

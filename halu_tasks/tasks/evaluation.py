@@ -15,12 +15,15 @@ from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, sys
 from halu_tasks.data.locate import LocatedData
 from halu_tasks.data.sources import OwnSource
 from halu_tasks.knowledge import hash_of_files, named_files
+from halu_tasks.scorers.attempts import with_penalty
 from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.scorers.judge_correction import ReferenceLabels
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.option_metrics import with_confidence, with_penalty, with_reader, with_wordings
+from halu_tasks.scorers.reader_metrics import with_reader
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.statistics.calibration import TEST, TRAIN
+from halu_tasks.scorers.statistics.confidence import with_confidence
+from halu_tasks.scorers.wordings import with_wordings
 from halu_tasks.tasks.definition import Task
 from halu_tasks.tasks.label_tables import read_reference_labels
 from halu_tasks.tasks.prompting import (

@@ -11,8 +11,8 @@ import numpy as np
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.annotators import annotators_alpha, by_annotator, in_mode, pooled
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
-from halu_tasks.scorers.columns import Columns, Numbers
-from halu_tasks.scorers.metrics import Estimate, as_json, by_cluster
+from halu_tasks.scorers.columns import Columns, Numbers, by_cluster
+from halu_tasks.scorers.metrics import Estimate, as_json
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.side_by_side import Pairs, SideBySide

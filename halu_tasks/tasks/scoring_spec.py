@@ -25,7 +25,7 @@ from halu_tasks.scorers.judge import CLAIM, FAILED, JUDGE_FAILED, REPLY, JudgeSp
 from halu_tasks.scorers.judge_correction import JUDGE_ERRORS
 from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans, Strings
 from halu_tasks.scorers.metrics import Metric, outcome_shares, share_of
-from halu_tasks.scorers.option_metrics import reader_spec
+from halu_tasks.scorers.reader_metrics import reader_spec
 from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.own_labels import question_of
 from halu_tasks.scorers.reading.reply import ReplyText
@@ -289,18 +289,18 @@ class ScoringSpec(Keys):
         """Check that the user's metrics read only columns that exist."""
         columns = column_names(facts)
         for metric in metrics:
-            try:
-                unknown = sorted(_facts_of(metric) - columns)
-            except Exception as error:  # whatever the function raises is a fault of the file that names it
-                reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
-                raise KeyFault(key, reason) from None
-            if unknown:
+            if unknown := sorted(_facts_of(metric) - columns):
                 names = ", ".join(sorted(columns))
                 raise KeyFault(
                     key,
                     f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is no column"
                     f"{did_you_mean(unknown[0], columns)}; there are {names} and tag_NAME of each tag",
                 )
+            try:
+                _ = metric.has_sums  # calls a function that does not declare its form
+            except Exception as error:  # whatever the function raises is a fault of the file that names it
+                reason = f"{metric.name}: fails on columns of no items ({type(error).__name__}: {error})"
+                raise KeyFault(key, reason) from None
 
     def _check_metric(self, entry: MetricKeys, metrics: Mapping[str, Metric]) -> None:
         of = entry.of or entry.name
@@ -470,4 +470,4 @@ class ScoringSpec(Keys):
 
 def _facts_of(metric: Metric) -> set[str]:
     """Return the columns that a metric reads, except for tags, which belong to items."""
-    return {*metric.columns} - {f"tag_{tag}" for tag in metric.tags}
+    return metric.columns - {f"tag_{tag}" for tag in metric.tags}

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 from halu_tasks.core.errors import UsageError, did_you_mean, unknown
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, mean_of
-from halu_tasks.scorers.option_metrics import penalty_of, with_penalty
+from halu_tasks.scorers.attempts import penalty_of, with_penalty
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, mean_of
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.tasks.definition import Task
 from halu_tasks.tasks.keys import GroupKeys, validated

@@ -80,11 +80,11 @@ def split(explanation: str) -> Parts:
 
 def matches(explanation: str, gold_explanation: str) -> Matches:
     """Compare an explanation with the gold one, part by part."""
-    given, gold = split(explanation), split(gold_explanation)
+    parts, gold_parts = split(explanation), split(gold_explanation)
     return {
-        "body": token_f1(given.body, gold.body) if gold.body.split() else None,
-        "head": rouge_l_recall(given.head, gold.head),
-        "tail": rouge_l_recall(given.tail, gold.tail),
+        "body": token_f1(parts.body, gold_parts.body) if gold_parts.body.split() else None,
+        "head": rouge_l_recall(parts.head, gold_parts.head),
+        "tail": rouge_l_recall(parts.tail, gold_parts.tail),
     }
 
 
@@ -110,21 +110,21 @@ def expmatch(matches: Matches, alpha: float = ALPHA, *, published: bool = False)
     return total / math.fsum(present) if present else None
 
 
-def token_f1(given: str, gold: str) -> float:
+def token_f1(explanation: str, gold: str) -> float:
     """Compute the F1, 0 to 1, of the multisets of tokens, which are separated by white space."""
-    in_given, in_gold = given.split(), gold.split()
-    same = sum((Counter(in_given) & Counter(in_gold)).values())
-    if not same:
+    tokens, gold_tokens = explanation.split(), gold.split()
+    shared = sum((Counter(tokens) & Counter(gold_tokens)).values())
+    if not shared:
         return 0.0
-    precision, recall = same / len(in_given), same / len(in_gold)
+    precision, recall = shared / len(tokens), shared / len(gold_tokens)
     return 2 * precision * recall / (precision + recall)
 
 
-def rouge_l_recall(given: str, gold: str) -> float | None:
+def rouge_l_recall(explanation: str, gold: str) -> float | None:
     """Compute the recall of ROUGE-L, 0 to 1, by rouge-score with its stemmer; None if `gold` has no words."""
     if not re.search("[a-z0-9]", gold.lower()):
         return None
-    return float(_rouge_l().score(gold, given)["rougeL"].recall)
+    return float(_rouge_l().score(gold, explanation)["rougeL"].recall)
 
 
 class _Tokenizer:
@@ -226,23 +226,25 @@ def read(reply: str) -> tuple[Answer[str], str]:
 def score_factchd(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> ScoredReply:
     """Score a reply in `strict`: an unparsed one is worth nothing, its explanation included."""
     answer, explanation = read(reply)
-    found = matches(explanation, explanation_of(item.gold.reason))
+    part_matches = matches(explanation, explanation_of(item.gold.reason))
     if answer.value is None:
-        found = {part: None if match is None else 0.0 for part, match in found.items()}
-    return score_label(item, answer, _measurements(found, item.gold.alpha))
+        part_matches = {part: None if match is None else 0.0 for part, match in part_matches.items()}
+    return score_label(item, answer, _measurements(part_matches, item.gold.alpha))
 
 
 def score_factchd_published(item: Item[ExplanationGold], reply: str, verdicts: object = None) -> ScoredReply:
-    """Score a reply as the authors' evaluator does, but for its stemmer and its rounding.
+    """Score a reply as the authors' evaluator does, except for its stemmer and its rounding.
 
     A reply without a label keeps the score of its explanation, and is no true or false positive or negative.
     """
     cleaned, gold = (released_readers.published_clean(text) for text in (reply[:_LONGEST], item.gold.reason))
     label = released_readers.published_label(cleaned)
-    found = matches(released_readers.published_explanation(cleaned), released_readers.published_explanation(gold))
-    found = {part: match or 0.0 for part, match in found.items()}
+    part_matches = matches(
+        released_readers.published_explanation(cleaned), released_readers.published_explanation(gold)
+    )
+    part_matches = {part: match or 0.0 for part, match in part_matches.items()}
     answer = Answer(label, "" if label else "does not begin with a label")
-    return score_label(item, answer, _measurements(found, item.gold.alpha, published=True))
+    return score_label(item, answer, _measurements(part_matches, item.gold.alpha, published=True))
 
 
 def factchd_scorer(published: bool = False) -> TaskScorer:

@@ -1,6 +1,6 @@
 """Texts that a judge compares with a correct answer (C-FAITH, section 4.2) or with the papers that they cite (FAVE).
 
-A task of one's own says in its file what the judge is asked (`own_judge`): about a reply, or about each of its claims,
+A user's task says in its file what the judge is asked (`own_judge`): about a reply, or about each of its claims,
 which the judge lists first.
 
 The claims of a summary are its sentences (Factored Verification, section 3). A judge checks only those that cite a
@@ -26,7 +26,7 @@ from halu_tasks.core.prompting import JinjaText, fill, placeholders, prompt_for
 from halu_tasks.scorers.answer import UNPARSED, Answer
 from halu_tasks.scorers.attempts import JudgedAttempts, attempt_metrics
 from halu_tasks.scorers.benchmarks.labels import RATE
-from halu_tasks.scorers.citations import Cited, cited, references
+from halu_tasks.scorers.citations import CitingSentence, find_citations, listed_papers
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.gold import AnswerGold, Paper, SummaryGold
 from halu_tasks.scorers.judge import (
@@ -137,8 +137,8 @@ def open_scorer(without_verdict: Sense | None = None, empty: Sense = "neutral") 
     """
 
     def score(item: Item[AnswerGold], reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
-        text, known = _text_of(reply), (item.gold.correct_answer, item.gold.halu_answer)
-        to_correct, to_hallucinated = (fuzz.ratio(text, own) for own in known)
+        text, answers = _text_of(reply), (item.gold.correct_answer, item.gold.halu_answer)
+        to_correct, to_hallucinated = (fuzz.ratio(text, answer) for answer in answers)
         measurements = {"closer_to_correct": float(to_correct > to_hallucinated)}
         if verdicts is not None:
             measurements["judge_failed"] = float(FAILED in verdicts)
@@ -186,8 +186,8 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
     form = fill(prompt_for("own", "judge")["user"], {"labels": listed})
 
     def shown(item: Item) -> dict[str, str]:
-        known = {**item.fields, **item.gold.shown, TARGET: item.target}
-        return {name: fence(str(known[name])) for name in sorted(placeholders(asked)) if name in known}
+        fields = {**item.fields, **item.gold.shown, TARGET: item.target}
+        return {name: fence(str(fields[name])) for name in sorted(placeholders(asked)) if name in fields}
 
     def questions(item: Item, reply: str, longest: int) -> list[Question]:
         text = _text_of(reply)
@@ -195,8 +195,8 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
         return [Question({**shown(item), REPLY: fence(part)}, left_out=left_out)] if text else []
 
     def of_claim(item: Item, claim: str, passages: Sequence[Snippet]) -> Question:
-        found = {PASSAGES: shown_passages(passages)} if looks_up else {}
-        return Question({**shown(item), **found, CLAIM: fence(claim)}, about=claim)
+        searched = {PASSAGES: shown_passages(passages)} if looks_up else {}
+        return Question({**shown(item), **searched, CLAIM: fence(claim)}, about=claim)
 
     def of_sentences(item: Item, reply: str, longest: int) -> list[Question]:
         return [of_claim(item, excerpt(sentence, longest)[0], ()) for sentence in sentences(_text_of(reply))]
@@ -232,7 +232,6 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
 
 
 def _shares(labels: Iterable[str]) -> dict[str, str]:
-    """Return the name of the share of each label."""
     return {label: f"share_{slug(label)}" for label in labels}
 
 
@@ -256,7 +255,7 @@ def judged_scorer(
         which the judge gave no verdict does not count.
     """
     shares = _shares(labels)
-    judged = own_judge(labels, "{{reply}}")
+    judge_spec = own_judge(labels, "{{reply}}")
     better: Mapping[Sense, bool] = {"good": True, "bad": False}
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
@@ -283,11 +282,11 @@ def judged_scorer(
         acc_attempted,
         *of_labels,
         _FAILURES,
-        *(corrected(each, judged) for each in (net, acc, attempted, *of_labels)),
-        *judge_error_metrics("bad_rate", judged),
+        *(corrected(each, judge_spec) for each in (net, acc, attempted, *of_labels)),
+        *judge_error_metrics("bad_rate", judge_spec),
         share_unparsed(),
     )
-    facts = {"judge_failed", "bad", "good", "partial", *shares.values(), *label_facts(judged)}
+    facts = {"judge_failed", "bad", "good", "partial", *shares.values(), *label_facts(judge_spec)}
     return TaskScorer(score, metrics, facts)
 
 
@@ -332,19 +331,19 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
     """
     counted: dict[str, Sense] = {label: neutral if sense == "neutral" else sense for label, sense in labels.items()}
     number_of = {label: f"claims_{slug(label)}" for label in labels}
-    judged = own_judge(labels, "{{claim}}")
+    judge_spec = own_judge(labels, "{{claim}}")
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> ScoredReply:
         measurements: dict[str, float] = {}
         if verdicts is not None:
-            known = [label for label in verdicts if label != FAILED]
-            senses = Counter(counted[label] for label in known)
+            labelled = [label for label in verdicts if label != FAILED]
+            senses = Counter(counted[label] for label in labelled)
             relevant = sum(senses[sense] for sense in _MEASURED)
-            measurements = {"asked": len(verdicts), "failed": len(verdicts) - len(known)}
-            if known or not verdicts:
-                measurements |= {number: known.count(label) for label, number in number_of.items()}
-                measurements |= {"claims": len(known), "good_claims": senses["good"], "relevant_claims": relevant}
-                measurements[_BAD_CLAIMS] = sum(labels[label] == "bad" for label in known)
+            measurements = {"asked": len(verdicts), "failed": len(verdicts) - len(labelled)}
+            if labelled or not verdicts:
+                measurements |= {number: labelled.count(label) for label, number in number_of.items()}
+                measurements |= {"claims": len(labelled), "good_claims": senses["good"], "relevant_claims": relevant}
+                measurements[_BAD_CLAIMS] = sum(labels[label] == "bad" for label in labelled)
             if relevant or FAILED not in verdicts:
                 measurements |= {sense: senses[sense] / relevant if relevant else 0.0 for sense in _MEASURED}
         return ScoredReply.of(item, _open_answer(reply, None), {n: float(v) for n, v in measurements.items()})
@@ -380,11 +379,11 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
         replace(_count("claims", "claims", "claims of a reply"), **_BY_JUDGE),
         _count(_BAD_CLAIMS, _BAD_CLAIMS, "claims of a reply with a bad label", False),
         micro("judge_failed", "failed", "asked", "share of claims on which the judge gave no verdict", **worse),
-        *judge_error_metrics(_BAD_CLAIMS, judged, math.inf),
+        *judge_error_metrics(_BAD_CLAIMS, judge_spec, math.inf),
         share_unparsed(),
     )
     numbers = ("asked", "failed", "claims", "good_claims", "relevant_claims", _BAD_CLAIMS, *number_of.values())
-    return TaskScorer(score, metrics, {*_MEASURED, *numbers, *label_facts(judged)})
+    return TaskScorer(score, metrics, {*_MEASURED, *numbers, *label_facts(judge_spec)})
 
 
 # --- summaries that cite papers ---------------------------------------------------------------------------
@@ -402,10 +401,10 @@ def summary_of(reply: str) -> str | None:
     return text[begin.end() if begin else 0 :].strip() or None
 
 
-def cited_sentences(summary: str, papers: Sequence[Paper]) -> tuple[list[Cited], int]:
+def cited_sentences(summary: str, papers: Sequence[Paper]) -> tuple[list[CitingSentence], int]:
     """Return the sentences of a summary that have citations, and the number of all its sentences."""
-    listed = references(papers)
-    every = [cited(sentence, listed) for sentence in sentences(summary)]
+    listed = listed_papers(papers)
+    every = [find_citations(sentence, listed) for sentence in sentences(summary)]
     return [each for each in every if each.papers or each.unknown], len(every)
 
 
@@ -463,30 +462,31 @@ def score_summary(item: Item[SummaryGold], reply: str, verdicts: Sequence[str] |
     """
     summary = summary_of(reply)
     claims, sentence_count = cited_sentences(summary, item.gold.papers) if summary else ([], 0)
-    judged = [claim for claim in claims if claim.papers]
+    checked = [claim for claim in claims if claim.papers]
     counts: dict[str, float] = {
         "sentences": sentence_count,
         "cited": len(claims),
-        "known": len(judged),
+        "known": len(checked),
         "unknown": sum(len(claim.unknown) for claim in claims),
         "ambiguous": sum(len(claim.ambiguous) for claim in claims),
-        "blank": sum(not any(paper["abstract"] for paper in claim.papers) for claim in judged),
+        "blank": sum(not any(paper["abstract"] for paper in claim.papers) for claim in checked),
     }
     if verdicts is not None:
-        wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(claims) - len(judged) + (summary is None)
+        wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(claims) - len(checked) + (summary is None)
         counts |= {
-            "asked": len(judged),
+            "asked": len(checked),
             "failed": sum(verdict == FAILED for verdict in verdicts),
             "hallucinations": wrong,
             "any": wrong > 0,
             "factor": item.gold.adjustment,
         }
-    kept = Answer(_beginning(summary, _KEPT_SUMMARY)) if summary else None
-    answer = kept or ReplyText(reply).missing or Answer(None, "empty")
+    kept_answer = Answer(_beginning(summary, _KEPT_SUMMARY)) if summary else None
+    answer = kept_answer or ReplyText(reply).missing or Answer(None, "empty")
     return ScoredReply.of(item, answer, {name: float(count) for name, count in counts.items()})
 
 
 @metric(
+    form="mean",
     about="hallucinations_per_summary times the assumed precision",
     higher_is_better=False,
     range=(0.0, math.inf),
@@ -498,6 +498,7 @@ def hallucinations_per_summary_adjusted(hallucinations: Column, factor: Column) 
 
 
 @metric(
+    form="mean",
     about="upper bound of the share of summaries with a real one, the mean of 1 - (1 - assumed precision)^k for k "
     "reports",
     higher_is_better=False,
@@ -514,18 +515,18 @@ def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms
 
 # it does not vary between summaries
 @metric(
+    form="mean",
     about="assumed precision, the share of reported hallucinations that are taken to be real",
     higher_is_better=None,
     requires_option="judge",
     has_interval=False,
 )
 def adjustment_factor(factor: Column) -> Terms:
-    """Return the precision."""
+    """Return the precision, which is the same for all items."""
     return factor
 
 
 def _count(name: str, measurement: str, about: str, higher_is_better: bool | None = None) -> Metric:
-    """Create the mean of a count, 0 or more."""
     return mean(name, measurement, f"mean number of {about}", higher_is_better=higher_is_better, range=(0.0, math.inf))
 
 

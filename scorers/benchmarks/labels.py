@@ -88,7 +88,7 @@ def verdict_scorer(
         *(label_metric(each, label, each + end, unparsed=unparsed) for label, end in classes for each in FIGURES),
         *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in FIGURES),
         macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
-        balanced_acc(lambda target: [target == label for label in names], lambda columns: columns["correct"]),
+        balanced_acc(lambda target: [target == label for label in names], lambda correct: correct),
     ]
     if orders or _are_positions(names):
         metrics.append(position_bias(first))
@@ -101,8 +101,8 @@ def verdict_scorer(
 
 
 def _are_positions(labels: Iterable[str]) -> bool:
-    found = "".join(labels).upper()
-    return found in ("ABCDEFGHIJ"[: len(found)], "123456789"[: len(found)])
+    letters = "".join(labels).upper()
+    return letters in ("ABCDEFGHIJ"[: len(letters)], "123456789"[: len(letters)])
 
 
 def position_bias(first: str) -> Metric:
@@ -112,7 +112,7 @@ def position_bias(first: str) -> Metric:
     """
     about = f"share of {first} among the answers minus its share among the targets of these replies; 0 is no bias"
 
-    @metric(about=about, higher_is_better=None, range=(-1.0, 1.0))
+    @metric(form="sums", about=about, higher_is_better=None, range=(-1.0, 1.0))
     def position_bias(answer: Column, target: Column) -> Terms:
         answered = answer != NO_LABEL
         return 1.0 * (answer == first) - (answered & (target == first)), answered
@@ -124,7 +124,7 @@ def flip_rate(orders: Sequence[str]) -> Metric:
     """Create the share (0 to 1) of the questions answered in both orders whose answer changes with the order."""
     about = "share of the questions answered in both orders whose answer changes with the order"
 
-    @metric(about=about, higher_is_better=False, requires_option="both_orders")
+    @metric(form="sums", about=about, higher_is_better=False, requires_option="both_orders")
     def flip_rate(row: Column, part: Column, answer: Column, correct: Column) -> Terms:
         first, second = pairs_of(row, part, orders)
         flipped, both = np.zeros((2, len(row)))
@@ -174,6 +174,7 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
 
 
 @metric(
+    form="sums",
     about="mean of false_negative_rate and false_positive_rate",
     higher_is_better=False,
     value=lambda sums: (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2,
@@ -234,7 +235,11 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
 
     f1 = macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False)
     # a type that a question does not offer, such as `none`, needs no items with it
-    f1 = replace(f1, classes=lambda columns: [_is_or_lacks(columns, each) for each in TYPES])
+    f1 = replace(
+        f1,
+        classes=lambda columns: [_is_or_lacks(columns, each) for each in TYPES],
+        inputs=(*f1.inputs, *(f"as_{each}" for each in TYPES)),
+    )
     metrics = (
         mean("acc", "correct", "share of items whose type is named"),
         f1,

@@ -23,7 +23,7 @@ from halu_tasks.scorers.registry import TaskScorer, make_scorer
 from halu_tasks.scorers.score import ScoredReply, mark_missing
 
 HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_type": "acc", "verdict": "acc"}
-"""The headline metric of each scorer, whose value is that of the sample."""
+"""The headline metric of each scorer, whose value is the sample's."""
 # the scorers that read a label, which can be inferred
 _OF_LABELS = ("error_type", "verdict")
 
@@ -84,14 +84,13 @@ class NamedScorer:
         """
         target, gold, tags = self._gold(sample)
         # the cluster is the sample itself if there is no such field; one with another name is required
-        own = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
-        cluster = sample.id if own else str(self._field_of(sample, "cluster"))
+        is_own_cluster = self.fields.get("cluster", "cluster") == "cluster" and sample.fields.get("cluster") is None
+        cluster = sample.id if is_own_cluster else str(self._field_of(sample, "cluster"))
         item = Item(sample.id, cluster, target, gold=gold, tags=tags)
         reply = ReplyText(reply)
         return mark_missing(_scorer(self.name, json.dumps(self.arguments)).score(item, reply, None), reply)
 
     def _field_of(self, sample: UserSample, name: str) -> Any:
-        """Return the value of the field with the given default name."""
         name = self.fields.get(name, name)
         if name not in sample.fields:
             present = ", ".join(map(str, sample.fields)) or "nothing"
@@ -99,7 +98,6 @@ class NamedScorer:
         return sample.fields[name]
 
     def _gold(self, sample: UserSample) -> tuple[str, Gold, dict[str, str]]:
-        """Return the target, gold and tags of a sample's item."""
         strings, target = list(sample.target), "\n".join(sample.target)
         if self.name == "iou":
             text, spans = (self._field_of(sample, name) for name in ("text", "spans"))

@@ -46,7 +46,7 @@ _MOST_BEYOND = 10**15  # characters beyond a text; a longer offset, of a model c
 # --- what a reply marks -----------------------------------------------------------------------------------
 
 
-class Marked(NamedTuple):
+class MarkedSpans(NamedTuple):
     """What a reply marks in a text.
 
     Attributes:
@@ -76,7 +76,7 @@ class _Quote(NamedTuple):
 
 def read_marks(
     reply: str, text: str, gold: Sequence[Span], unit: Unit, categories: Sequence[str] = (), *, records: bool = False
-) -> Marked:
+) -> MarkedSpans:
     """Read what a reply marks: by offsets in JSON, by tags in the text, or else in the strings that it quotes.
 
     A string counts wherever it occurs (`places`), and strings that are equal after `normalise` count once. What is
@@ -91,24 +91,26 @@ def read_marks(
         records: Whether quotations may come as records with a degree or a category.
     """
     try:
-        given = _given(ReplyText(reply).text, text, categories, records=records)
+        marks_or_quotes = _marks_or_quotes(ReplyText(reply).text, text, categories, records=records)
     except ValueError as error:
-        return Marked(Answer(None, str(error)), {}, (), (), (), 0)
-    if isinstance(given, tuple):
-        return _by_offsets(text, gold, *given)
-    answer = Answer([quote.string for quote in given if quote.prob > HARD])
-    if not given:
+        return MarkedSpans(Answer(None, str(error)), {}, (), (), (), 0)
+    if isinstance(marks_or_quotes, tuple):
+        return _by_offsets(text, gold, *marks_or_quotes)
+    answer = Answer([quote.string for quote in marks_or_quotes if quote.prob > HARD])
+    if not marks_or_quotes:
         answer = quotations(reply, text, unit)
-        given = [_Quote(string) for string in answer.value or []]
-    whole, spans, first, marks = Text(text), dict[object, list[Span]](), dict[object, str](), list[Mark]()
-    for quote in dict.fromkeys(given):
-        own = places(whole, quote.string, gold)
-        marks += [Mark(*span, quote.prob, quote.category) for span in own]
+        marks_or_quotes = [_Quote(string) for string in answer.value or []]
+    searched, spans, first, marks = Text(text), dict[object, list[Span]](), dict[object, str](), list[Mark]()
+    for quote in dict.fromkeys(marks_or_quotes):
+        spans_of_quote = places(searched, quote.string, gold)
+        marks += [Mark(*span, quote.prob, quote.category) for span in spans_of_quote]
         if quote.prob > HARD:
-            spans.setdefault(key := normalise(quote.string), []).extend(own)
+            spans.setdefault(key := normalise(quote.string), []).extend(spans_of_quote)
             first.setdefault(key, quote.string)
-    unplaced = [first[key] for key, own in spans.items() if not own]
-    return Marked(answer, spans, [mark for mark in marks if mark.is_hard], marks, unplaced, sum(map(len, unplaced)))
+    unplaced = [first[key] for key, spans_of_quote in spans.items() if not spans_of_quote]
+    return MarkedSpans(
+        answer, spans, [mark for mark in marks if mark.is_hard], marks, unplaced, sum(map(len, unplaced))
+    )
 
 
 def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
@@ -117,19 +119,19 @@ def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
     What is the same string (`normalise`) has the same places.
     """
     plain = normalise(string)
-    found = text.place(string, fuzzy=False) or (text.place(plain, fuzzy=False) if plain != string else [])
-    if not found and len(string) >= FUZZY_LENGTH:
-        found = text.place(string)
-    return [span for span in found if span in gold] or found
+    spans = text.place(string, fuzzy=False) or (text.place(plain, fuzzy=False) if plain != string else [])
+    if not spans and len(string) >= FUZZY_LENGTH:
+        spans = text.place(string)
+    return [span for span in spans if span in gold] or spans
 
 
-def recall(found: Marked, strings: Iterable[str]) -> float:
+def recall(marked: MarkedSpans, strings: Iterable[str]) -> float:
     """Compute the share of the different gold strings that are marked, 0 to 1; of none, 1 if nothing is marked."""
     gold = {normalise(string) for string in strings}
-    return len(gold & found.spans.keys()) / len(gold) if gold else float(not found.spans)
+    return len(gold & marked.spans.keys()) / len(gold) if gold else float(not marked.spans)
 
 
-def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Sequence[Mark]) -> Marked:
+def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Sequence[Mark]) -> MarkedSpans:
     beyond = [(max(mark.start, len(text)), mark.end) for mark in hard if mark.is_hard and mark.end > len(text)]
     hard, soft = (
         [mark._replace(end=min(mark.end, len(text))) for mark in marks if mark.start < len(text)]
@@ -138,7 +140,7 @@ def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Seq
     bare, spans = [(mark.start, mark.end) for mark in trimmed(text, hard)], dict[object, list[Span]]()
     for span in bare:  # only a gold span counts as its string
         spans.setdefault(normalise(text[slice(*span)]) if span in gold else span, []).append(span)
-    return Marked(
+    return MarkedSpans(
         Answer([text[slice(*span)] for span in bare]),
         {**spans, **dict.fromkeys(beyond, ())},
         hard,
@@ -149,7 +151,7 @@ def _by_offsets(text: str, gold: Sequence[Span], hard: Sequence[Mark], soft: Seq
     )
 
 
-def _given(
+def _marks_or_quotes(
     reply: str, text: str, categories: Sequence[str], *, records: bool
 ) -> tuple[list[Mark], list[Mark]] | list[_Quote]:
     """Return what a reply marks by offsets, of which the last JSON value counts, or the records of its quotations.
@@ -165,10 +167,10 @@ def _given(
         quotes = _quotes(content, text) if records or marks else []
         if marks:
             hard, soft = marks
-            own = [match_quote(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
+            placed_marks = [match_quote(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
             # of a model's offsets and quotations that differ, the quotations are right
-            if None not in own:
-                moved = [mark for mark in own if mark] + hard[len(own) :]
+            if None not in placed_marks:
+                moved = [mark for mark in placed_marks if mark] + hard[len(placed_marks) :]
                 return moved, moved if soft is hard else soft
         if quotes:
             return quotes
@@ -215,7 +217,7 @@ def _quotes(content: Any, text: str) -> list[_Quote]:
 
 
 def _part_of(text: str, record: Mapping[str, Any]) -> str:
-    """Return the first string of a record, under whatever key but those of categories, that occurs in a text."""
+    """Return the first string of a record, under any key except a category's, that occurs in a text."""
     strings = (value for key, value in record.items() if isinstance(value, str) and key not in CATEGORIES)
     return next((string for string in strings if string.strip() and string in text), "")
 
@@ -312,18 +314,18 @@ def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
     def score(item: Item[SpanGold], reply: str, verdicts: object) -> ScoredReply:
         text, spans = item.gold.text, item.gold.spans
         gold = item.gold.degrees or [Mark(*span) for span in spans]
-        found = read_marks(reply, text, [(start, end) for start, end in spans], "passage", records=True)
+        marked = read_marks(reply, text, [(start, end) for start, end in spans], "passage", records=True)
         hard, by_hard, soft, by_soft = (
-            series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], found.hard, gold, found.soft)
+            series(marks, len(text)) for marks in ([m for m in gold if m.is_hard], marked.hard, gold, marked.soft)
         )
         figures = {
-            "iou": soft_iou(np.ceil(hard), np.ceil(by_hard), found.extra),
+            "iou": soft_iou(np.ceil(hard), np.ceil(by_hard), marked.extra),
             metric.name: figure(soft, by_soft, published=True),
-            "acc": recall(found, item.gold.strings),
+            "acc": recall(marked, item.gold.strings),
         }
-        answered = float(found.answer.value is not None)
+        answered = float(marked.answer.value is not None)
         measurements = {name: value * answered for name, value in figures.items()}
-        return ScoredReply.of(item, found.answer, measurements, list(item.gold.strings))
+        return ScoredReply.of(item, marked.answer, measurements, list(item.gold.strings))
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
     acc = mean("acc", "acc", "mean share of the gold strings that are returned")

@@ -13,7 +13,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import released_readers as authors
 from halu_tasks.scorers.benchmarks.span_scorers import (
-    Marked,
+    MarkedSpans,
     average_precision,
     correlation,
     read_marks,
@@ -24,7 +24,7 @@ from halu_tasks.scorers.benchmarks.span_scorers import (
 from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.gold import SpanGold, StringsGold
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_unparsed
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
@@ -66,14 +66,14 @@ def score_passages(
         degrees: Whether the gold has degrees.
     """
     text, gold = item.gold.text, [(start, end) for start, end in item.gold.spans]
-    found = read_marks(reply, text, gold, unit, [*(categories or ())], records=bool(categories) or degrees)
-    answer, returned, unplaced = found.answer, found.spans.keys(), found.unplaced
-    counts = char_counts(gold, [span for spans in found.spans.values() for span in spans], found.extra)
+    marked = read_marks(reply, text, gold, unit, [*(categories or ())], records=bool(categories) or degrees)
+    answer, returned, unplaced = marked.answer, marked.spans.keys(), marked.unplaced
+    counts = char_counts(gold, [span for spans in marked.spans.values() for span in spans], marked.extra)
     gold_strings = {normalise(string) for string in item.gold.strings}
     answered = answer.value is not None
     measurements = {
         "iou": counts.iou if answered else 0.0,
-        "acc": recall(found, item.gold.strings) if answered else 0.0,
+        "acc": recall(marked, item.gold.strings) if answered else 0.0,
         "exact": float(answered and gold_strings == returned),
         "strings": float(len(returned)),
         "unplaced": float(len(unplaced)),
@@ -84,29 +84,29 @@ def score_passages(
     }
     if degrees:
         by_gold = series(item.gold.degrees or (), len(text))
-        by_reply = series(found.soft, len(text))
-        measurements["soft_iou"] = soft_iou(by_gold, by_reply, found.extra) if answered else 0.0
-        measurements["cor"] = correlation(by_gold, by_reply) if answered and (found.soft or not unplaced) else 0.0
-        measurements["ap"] = average_precision(by_gold, by_reply, found.extra) if answered else 0.0
+        by_reply = series(marked.soft, len(text))
+        measurements["soft_iou"] = soft_iou(by_gold, by_reply, marked.extra) if answered else 0.0
+        measurements["cor"] = correlation(by_gold, by_reply) if answered and (marked.soft or not unplaced) else 0.0
+        measurements["ap"] = average_precision(by_gold, by_reply, marked.extra) if answered else 0.0
     if categories:
-        measurements |= {name: float(count) for name, count in _by_category(item, found, categories).items()}
+        measurements |= {name: float(count) for name, count in _by_category(item, marked, categories).items()}
     if unplaced and not answer.reason:
         answer = answer._replace(reason=f"{len(unplaced)} of {len(returned)} strings not in the text")
     return ScoredReply.of(item, answer, measurements, list(item.gold.strings))
 
 
-def _by_category(item: Item[SpanGold], found: Marked, categories: Mapping[str, str]) -> Counter[str]:
+def _by_category(item: Item[SpanGold], marked: MarkedSpans, categories: Mapping[str, str]) -> Counter[str]:
     """Count the gold characters of each category, those that are marked, and those marked with their category."""
-    marked: dict[int, set[str]] = {}
-    for at, category in ((at, mark.category) for mark in found.hard for at in range(mark.start, mark.end)):
-        marked.setdefault(at, set()).add(category)
+    categories_at: dict[int, set[str]] = {}
+    for at, category in ((at, mark.category) for mark in marked.hard for at in range(mark.start, mark.end)):
+        categories_at.setdefault(at, set()).add(category)
     counts: Counter[str] = Counter()
     for span, category in zip(item.gold.spans, item.gold.categories or (), strict=True):
         if category in categories:
-            shared = [marked[at] for at in range(*span) if at in marked]
+            shared = [categories_at[at] for at in range(*span) if at in categories_at]
             counts[f"gold_chars_{categories[category]}"] += span[1] - span[0]
             counts[f"shared_chars_{categories[category]}"] += len(shared)
-            right = sum(category in own for own in shared)
+            right = sum(category in chosen for chosen in shared)
             counts.update(categorized_chars=len(shared), right_category_chars=right)
     return counts
 
@@ -136,7 +136,7 @@ def score_passages_published(item: Item[SpanGold], reply: str, unit: Unit) -> Sc
     return ScoredReply.of(item, answer, measurements, gold)
 
 
-@metric(about="harmonic mean of char_precision and char_recall")
+@metric(form="sums", about="harmonic mean of char_precision and char_recall")
 def char_f1(shared_chars: Column, gold_chars: Column, predicted_chars: Column) -> Terms:
     """Divide twice the shared characters by those of both."""
     return 2 * shared_chars, gold_chars + predicted_chars
@@ -163,7 +163,7 @@ _METRICS = (
     micro("char_recall", "shared_chars", "gold_chars", f"{_FOUND}, over all items"),
     char_f1,
     micro("unplaced", "unplaced", "strings", _NOWHERE, higher_is_better=False),
-    balanced_acc(lambda gold_chars: [gold_chars > 0, gold_chars == 0], of_columns(_right)),
+    balanced_acc(lambda gold_chars: [gold_chars > 0, gold_chars == 0], _right),
     share_unparsed(),
 )
 _DEGREES = (
@@ -174,7 +174,6 @@ _DEGREES = (
 
 
 def _category_metrics(categories: Mapping[str, str]) -> Iterator[Metric]:
-    """Create `category_acc`, and the recall of each category."""
     about = "share of the gold characters that are marked which have the gold's category"
     yield micro("category_acc", "right_category_chars", "categorized_chars", about)
     for category, name in categories.items():
@@ -186,11 +185,11 @@ def _category_metrics(categories: Mapping[str, str]) -> Iterator[Metric]:
 # string, and `marking nothing` is right where there are none.
 _FIXED_REPLIES = {
     "marking all": (
-        Metric("acc", of_columns(lambda gold_chars: 1.0 * (gold_chars > 0))),
-        Metric("iou", of_columns(lambda gold_chars, text_chars: gold_chars / text_chars)),
+        metric(lambda gold_chars: 1.0 * (gold_chars > 0), name="acc", form="mean"),
+        metric(lambda gold_chars, text_chars: gold_chars / text_chars, name="iou", form="mean"),
     ),
     "marking nothing": tuple(
-        Metric(name, of_columns(lambda gold_chars: 1.0 * (gold_chars == 0))) for name in ("acc", "iou")
+        metric(lambda gold_chars: 1.0 * (gold_chars == 0), name=name, form="mean") for name in ("acc", "iou")
     ),
 }
 _JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"

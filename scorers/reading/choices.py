@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from halu_tasks.scorers.reading.clauses import Clause, signs, stated, words_between
+from halu_tasks.scorers.reading.clauses import Clause, signs, stated, which_state, words_between
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
-from halu_tasks.scorers.reading.steps import STEPS, Found, ReplyPart, bare_line
-from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, Value, Vocabulary
+from halu_tasks.scorers.reading.steps import STEPS, ReplyPart, StepResult, bare_line
+from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, LabelMatch, Vocabulary
 from halu_tasks.text.folding import normalise
 
 _LETTERS = phrases("letters")
@@ -53,13 +53,13 @@ class Options(Vocabulary):
         """Return a sentence in which letters of options are words of their own ("zqa")."""
         only, letter = self._letters
         text = _NAMED.sub(" ", text)
-        if alone := only.fullmatch(text):
-            return f"{text[: alone.start(1)]} zq{alone[1].lower()} {text[alone.end(1) :]}"
+        if letter_alone := only.fullmatch(text):
+            return f"{text[: letter_alone.start(1)]} zq{letter_alone[1].lower()} {text[letter_alone.end(1) :]}"
         return letter.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
 
     def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence."""
-        letters = [Token("label", found[1].upper(), *found.span()) for found in _NAMED.finditer(text)]
+        letters = [Token("label", letter[1].upper(), *letter.span()) for letter in _NAMED.finditer(text)]
         tokens = super().scan(text)
         tokens = sorted([*tokens, *letters], key=lambda token: token.start) if letters else tokens
         sentence = ParsedSentence(text, lambda text: tokens)
@@ -70,37 +70,40 @@ class Options(Vocabulary):
         if sentence.text[label.start : label.end].removeprefix("the ") not in _ORDINALS:
             return False
         if not label.start and sentence.text[label.end : label.end + 1] == ",":
-            return sentence.next(label.end + 1) != "because"
-        is_noun = sentence.text[label.end + 1 : label.end + 2].isalpha() and sentence.next(label.end) in ("", "part")
+            return sentence.kind_after(label.end + 1) != "because"
+        is_noun = sentence.text[label.end + 1 : label.end + 2].isalpha() and sentence.kind_after(label.end) in (
+            "",
+            "part",
+        )
         return "zq" in sentence.text or is_noun
 
-    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def _match_label(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
         """Return the option that a sentence begins with at `start`, or rules all others out for."""
         if sentence.says_nothing(start):
             return None
         negated, position = False, start
-        for token in sentence.behind(start):
+        for token in sentence.tokens_after(start):
             if re.search(r"\w", sentence.text[position : token.start]):
                 return None
             position = token.end
             if token.kind == "label" and token.label in self.labels:
                 value = self._of_option(sentence, token, negated)
                 return value if value.label in NO_VALUE else self._with_praise(sentence, value)
-            if token.kind == "no" and self.is_apart(sentence, token):
+            if token.kind == "no" and self.is_answer_no(sentence, token):
                 continue
             if token.kind in ("bad", "worse", "negate", "no", "cannot", "than"):
                 negated = not negated  # "no errors in A"
             elif token.kind in ("both", "decline"):
-                named = [other.kind for other in sentence.behind(token.end) if other.kind in ("label", "either")]
+                named = [other.kind for other in sentence.tokens_after(token.end) if other.kind in ("label", "either")]
                 together = not named or named[:3] in (["label", "either", "label"], ["label", "label"])
-                return Value("decline", UNDECIDED, token.end) if together else None
+                return LabelMatch("decline", UNDECIDED, token.end) if together else None
             elif token.kind in ("ask", "hedge", "suppose", "concede", "because", "label"):
                 return None
         return None
 
-    def _of_option(self, sentence: ParsedSentence, token: Token, negated: bool) -> Value:
-        said = itertools.takewhile(lambda other: other.kind != "because", sentence.behind(token.end))
-        behind = list(itertools.islice(said, 8))
+    def _of_option(self, sentence: ParsedSentence, token: Token, negated: bool) -> LabelMatch:
+        before_reason = itertools.takewhile(lambda other: other.kind != "because", sentence.tokens_after(token.end))
+        behind = list(itertools.islice(before_reason, 8))
         if sentence.text[: token.start].rstrip().endswith("("):  # "(A), (B)"
             behind = [other for other in behind if sentence.text[other.start] not in "()"]
         behind = behind[:3]
@@ -108,24 +111,24 @@ class Options(Vocabulary):
         if part := _repeating_part(sentence, token):
             holds = self._holds_again(sentence, token, part)
             if holds is not None or not negated:  # "B is."
-                left = token.label if holds else "" if holds is None else self._only(set(self.labels) - {token.label})
-                return Value("label", left or "", part[1])
-        others = any(other.kind == "label" and other.label != token.label for other in behind)
-        if others and behind[1:] and behind[1].kind == "label" and sentence.text[behind[0].start] in "<>=":
+                left = token.label if holds else "" if holds is None else self._sole(set(self.labels) - {token.label})
+                return LabelMatch("label", left or "", part[1])
+        names_other = any(other.kind == "label" and other.label != token.label for other in behind)
+        if names_other and behind[1:] and behind[1].kind == "label" and sentence.text[behind[0].start] in "<>=":
             # "[[B>A]]"
             rated = {">": token.label, "<": behind[1].label}
-            return Value("label", rated.get(sentence.text[behind[0].start], UNDECIDED), behind[1].end)
-        if others and follows in ("either", "comma", "both", "label"):
+            return LabelMatch("label", rated.get(sentence.text[behind[0].start], UNDECIDED), behind[1].end)
+        if names_other and follows in ("either", "comma", "both", "label"):
             is_list = follows == "comma" and behind[1].kind == "label"
-            is_list = is_list and (not sentence.goes_on(behind[1].end) or _joins(behind[2:3]))
+            is_list = is_list and (not sentence.has_content(behind[1].end) or _joins(behind[2:3]))
             is_listed = follows != "comma" or is_list
             # "A, B is wrong", "A, not B"
-            alone = follows == "comma" and behind[1].kind in ("label", "no", "negate") and not negated
-            return Value("label", UNDECIDED if is_listed else token.label if alone else "", token.end)
+            counts_alone = follows == "comma" and behind[1].kind in ("label", "no", "negate") and not negated
+            return LabelMatch("label", UNDECIDED if is_listed else token.label if counts_alone else "", token.end)
         if behind and behind[0].kind == "suppose":
-            return Value("label", "", token.end)
+            return LabelMatch("label", "", token.end)
         if negated:
-            return Value("label", self._only(set(self.labels) - {token.label}) or "", token.end)
+            return LabelMatch("label", self._sole(set(self.labels) - {token.label}) or "", token.end)
         is_wrong = follows == "stop" and len(behind) > 1 and behind[1].kind == "bad"  # "A: incorrect"
         for clause in sentence.clauses:
             if clause.start <= token.start < clause.end:
@@ -133,87 +136,89 @@ class Options(Vocabulary):
                 until = min(later, default=clause.end)
                 is_wrong = is_wrong or any(not good for good, sign in signs(clause) if token.start < sign.start < until)
         # the other one can be wrong too: it is inferred, or not
-        return Value("label", "" if is_wrong else token.label, token.end)
+        return LabelMatch("label", "" if is_wrong else token.label, token.end)
 
     def _holds_again(
         self, sentence: ParsedSentence, label: Token, part: tuple[int, int], above: Sequence[Token] = ()
     ) -> bool | None:
-        own = [token for token in sentence.behind(part[0]) if token.end <= part[1]]
+        inside = [token for token in sentence.tokens_after(part[0]) if token.end <= part[1]]
         before = [token for token in sentence.tokens if token.end <= part[0]]
-        return _repeated([*above, *before], label, sum(token.kind in _NEGATORS for token in own))
+        return _repeated([*above, *before], label, sum(token.kind in _NEGATORS for token in inside))
 
-    def _only(self, labels: set[str]) -> str | None:
+    def _sole(self, labels: set[str]) -> str | None:
         return next(iter(labels)) if len(labels) == 1 else None
 
-    def judged(self, found: list[Clause]) -> str | None:
+    def label_of_clauses(self, clauses: list[Clause]) -> str | None:
         """Return the option that the clauses take; an empty label if they leave others than those they call wrong."""
-        contrasts = [clause for clause in found[1:] if _CONTRAST.search(clause.text, 0, clause.start)]
-        ratings = [rating for clause in [*stated(found), *contrasts] for rating in self._ratings(clause, "")]
+        contrasts = [clause for clause in clauses[1:] if _CONTRAST.search(clause.text, 0, clause.start)]
+        ratings = [rating for clause in [*stated(clauses), *contrasts] for rating in self._ratings(clause, "")]
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
-    def _with_praise(self, sentence: ParsedSentence, option: Value) -> Value:
+    def _with_praise(self, sentence: ParsedSentence, option: LabelMatch) -> LabelMatch:
         """Return the value of an option with the words that call it right directly behind it ("A is correct")."""
         value, end = option, option.end
-        for token in sentence.behind(end):
+        for token in sentence.tokens_after(end):
             if token.kind not in _PRAISE or _WORD.search(sentence.text, end, token.start):
                 break
             end = token.end
             if token.kind in ("good", "better"):
                 value = value._replace(end=end)
-        compares = sentence.next(value.end) in ("label", "than")  # "B beats A"
+        compares = sentence.kind_after(value.end) in ("label", "than")  # "B beats A"
         return option if compares else value
 
-    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
+    def is_answer_at_start(self, sentence: ParsedSentence, value: LabelMatch) -> bool:
         """Return whether an option at the beginning of a sentence is taken, not in a table."""
-        return "¦" not in sentence.text and super().begins(sentence, value)
+        return "¦" not in sentence.text and super().is_answer_at_start(sentence, value)
 
-    def infer(self, found: list[ParsedSentence]) -> str | None:
+    def infer(self, sentences: list[ParsedSentence]) -> str | None:
         """Return the option taken last, or rated right alone, or left when the others are ruled out.
 
         What follows the last marker of a verdict counts alone, if it rates any.
         """
         markers = [
-            n for n, sentence in enumerate(found) if any(t.kind == "declare" and not t.label for t in sentence.tokens)
+            n
+            for n, sentence in enumerate(sentences)
+            if any(t.kind == "declare" and not t.label for t in sentence.tokens)
         ]
-        ratings = self._rate(found[markers[-1] :]) if markers else []
+        ratings = self._rate(sentences[markers[-1] :]) if markers else []
         if all(kind == "wrong" for _, kind in ratings):
-            ratings = self._rate(found)
-        if not ratings and len(found) == 1:
-            saying = (clause for clause in stated(found[0].clauses) if clause.opener != "because")
-            tokens = (token for clause in saying for token in clause.tokens if token.kind == "label")
-            named = [token.label for token in tokens if not _repeating_part(found[0], token)]
-            return self._only(set(self.labels) & set(named))
+            ratings = self._rate(sentences)
+        if not ratings and len(sentences) == 1:
+            clauses = (clause for clause in stated(sentences[0].clauses) if clause.opener != "because")
+            tokens = (token for clause in clauses for token in clause.tokens if token.kind == "label")
+            named = [token.label for token in tokens if not _repeating_part(sentences[0], token)]
+            return self._sole(set(self.labels) & set(named))
         wrong = {label for label, kind in ratings if kind == "wrong"}
         label = self._decide(ratings)
         is_open = wrong and not any(kind == "pick" or (label in wrong and kind != "wrong") for label, kind in ratings)
-        return label or (self._only(set(self.labels) - wrong) if is_open else None)
+        return label or (self._sole(set(self.labels) - wrong) if is_open else None)
 
-    def _rate(self, found: list[ParsedSentence]) -> list[tuple[str, str]]:
+    def _rate(self, sentences: list[ParsedSentence]) -> list[tuple[str, str]]:
         """Return the options that sentences rate, each with `pick`, `right` or `wrong`."""
         ratings: list[tuple[str, str]] = []
         subject = ""
-        for number, sentence in enumerate(found):
+        for number, sentence in enumerate(sentences):
             if sentence.text.count("¦") > 1 and not any(token.kind == "label" for token in sentence.tokens):
                 continue  # a row of a table says which by its column
             label = next((token for token in sentence.tokens if token.kind == "label"), None)
             part = _repeating_part(sentence, label) if label and number else None
             if label and part == (0, len(sentence.text)):
-                holds = self._holds_again(sentence, label, part, found[number - 1].tokens)
+                holds = self._holds_again(sentence, label, part, sentences[number - 1].tokens)
                 ratings += [] if holds is None else [(label.label, "right" if holds else "wrong")]
                 continue
-            statements = stated(sentence.clauses)
-            stating = set(map(id, statements))
+            flags = which_state(sentence.clauses)
+            statements = [*itertools.compress(sentence.clauses, flags)]
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in statements)
-            heading, here, known = "", False, {label for label, _ in ratings}
-            ties = (concludes or number in (0, len(found) - 1)) and any(map(self._is_tie, statements))
+            heading, here, rated_labels = "", False, {label for label, _ in ratings}
+            ties = (concludes or number in (0, len(sentences) - 1)) and any(map(self._is_tie, statements))
             if ties:
                 ratings.append(("", "pick"))
-            for clause in sentence.clauses:
+            for clause, states in zip(sentence.clauses, flags, strict=True):
                 named = [token.label for token in clause.tokens if token.kind == "label"]
-                if id(clause) in stating:
+                if states:
                     rated = self._ratings(clause, subject, here=here)
-                    rated = [(label, kind) for label, kind in rated if named or here or label not in known]
+                    rated = [(label, kind) for label, kind in rated if named or here or label not in rated_labels]
                     if not rated and heading and clause.opener == "stop":
                         rated = [(label, heading) for label in named]
                     if clause.opener == "because":  # a reason rules out, and takes nothing
@@ -233,7 +238,7 @@ class Options(Vocabulary):
         if picks:
             return picks[-1] or None
         right, wrong = ({label for label, kind in ratings if kind == which} for which in ("right", "wrong"))
-        return self._only(right - wrong)
+        return self._sole(right - wrong)
 
     def _named(self, clause: Clause) -> list[tuple[int, str]]:
         """Return the options that a clause names, each with its place; none if it names all of them together."""
@@ -264,38 +269,38 @@ class Options(Vocabulary):
         options = self._named(clause)
         if (clause.has("both") and len(options) != 1) or (not options and (not subject or clause.has("label"))):
             return []
-        said = [(token.start, "right" if good else "wrong") for good, token in signs(clause)]
-        is_whole = not said or clause.has("whole")
-        if not (options or is_whole) and _WORD.search(words_between(clause, clause.start, said[0][0])):
+        places = [(token.start, "right" if good else "wrong") for good, token in signs(clause)]
+        is_whole = not places or clause.has("whole")
+        if not (options or is_whole) and _WORD.search(words_between(clause, clause.start, places[0][0])):
             return []  # something else is right or wrong
         negated = _negated(clause)
-        found = list(_taken(clause, options, said, negated))
+        ratings = list(_taken(clause, options, places, negated))
         for token in clause.tokens:
             if token.kind in ("better", "worse") and (options or here):
                 prefers = (token.kind == "better") != (token.start in negated)
-                said.append((token.start, "pick" if prefers else "wrong"))
+                places.append((token.start, "pick" if prefers else "wrong"))
         than = next((t.start for t in clause.tokens if t.kind == "than" and options and options[0][0] < t.start), None)
         compared = [option for option in options if than is None or option[0] < than]
         compares = than is not None and (clause.has("other") or compared != options)
-        if compares and not said and not found:
-            found.append((compared[-1][1], "pick"))
-        found += self._rated(clause, compared, sorted(said), subject)
+        if compares and not places and not ratings:
+            ratings.append((compared[-1][1], "pick"))
+        ratings += self._rated(clause, compared, sorted(places), subject)
         first: dict[str, str] = {}
-        for label, kind in found:
+        for label, kind in ratings:
             first.setdefault(label, kind)
         return list(first.items())
 
-    def _rated(self, clause: Clause, options: Places, said: Places, subject: str) -> Iterator[tuple[str, str]]:
+    def _rated(self, clause: Clause, options: Places, rating_places: Places, subject: str) -> Iterator[tuple[str, str]]:
         """Yield the options that the words of a clause rate: those before a word, or else those behind it."""
         last_option = options[-1][0] if options else -1
         another = next((token.start for token in clause.tokens if token.kind == "other"), None)
         picks = [token.start for token in clause.tokens if token.kind == "pick"]
-        places = [place for place, _ in said]
-        for number, (place, kind) in enumerate(said):
-            begin = places[number - 1] if number else -1
-            until = min([start for start in picks if start > place] + places[number + 1 :], default=len(clause.text))
+        starts = [place for place, _ in rating_places]
+        for number, (place, kind) in enumerate(rating_places):
+            begin = starts[number - 1] if number else -1
+            until = min([start for start in picks if start > place] + starts[number + 1 :], default=len(clause.text))
             behind = [label for start, label in options if place < start < until]
-            if len(said) == len(options) > 1:
+            if len(rating_places) == len(options) > 1:
                 labels = [options[number][1]]
             else:
                 labels = [label for start, label in options if begin < start < place]
@@ -311,11 +316,11 @@ class Options(Vocabulary):
 # --- steps ----------------------------------------------------------------------------------------
 
 
-def option_text(part: ReplyPart) -> Found | None:
+def option_text(part: ReplyPart) -> StepResult | None:
     """The text of one option and nothing else, as the prompt has it behind a letter."""
-    said = normalise(part.reply.plain)
-    letters = [letter for letter, text in _OPTION.findall(part.reply.prompt) if said and normalise(text) == said]
-    return Found(letters[0], None) if len(letters) == 1 and letters[0] in part.vocabulary.labels else None
+    reply = normalise(part.reply.plain)
+    letters = [letter for letter, text in _OPTION.findall(part.reply.prompt) if reply and normalise(text) == reply]
+    return StepResult(letters[0], None) if len(letters) == 1 and letters[0] in part.vocabulary.labels else None
 
 
 _PLACED = STEPS.index(bare_line)
@@ -332,7 +337,7 @@ def _repeating_part(sentence: ParsedSentence, label: Token) -> tuple[int, int] |
     start = max((token.end for token in ends if token.end <= label.start), default=0)
     end = min((token.start for token in ends if token.start >= label.end), default=len(sentence.text))
     position, repeats = start, False
-    for token in itertools.takewhile(lambda token: token.start < end, sentence.behind(start)):
+    for token in itertools.takewhile(lambda token: token.start < end, sentence.tokens_after(start)):
         if _WORD.search(sentence.text, position, token.start) or token.kind not in {*FILLERS, *_REPEATS, "label"}:
             return None
         position = token.end
@@ -353,10 +358,10 @@ def _repeated(before: Sequence[Token], label: Token, negators: int) -> bool | No
     if other is None or before[other].label == label.label:
         return None
     begins = next((at + 1 for at in range(other, -1, -1) if before[at].kind in _PART_ENDS), 0)
-    said = {token.kind for token in before[begins:]}
-    if said.isdisjoint(("good", "better", "pick", "bad", "worse")):
+    kinds = {token.kind for token in before[begins:]}
+    if kinds.isdisjoint(("good", "better", "pick", "bad", "worse")):
         return None
-    return said.isdisjoint(("bad", "worse")) == (negators % 2 == 0)
+    return kinds.isdisjoint(("bad", "worse")) == (negators % 2 == 0)
 
 
 def _joins(tokens: Iterable[Token]) -> bool:
@@ -376,7 +381,7 @@ def _negated(clause: Clause) -> set[int]:
     return places
 
 
-def _taken(clause: Clause, options: Places, said: Places, negated: set[int]) -> Iterator[tuple[str, str]]:
+def _taken(clause: Clause, options: Places, rating_places: Places, negated: set[int]) -> Iterator[tuple[str, str]]:
     """Yield the options that words such as "choose" take, and those that they do not take as `wrong`."""
     for token in clause.tokens:
         if token.kind != "pick":
@@ -385,8 +390,8 @@ def _taken(clause: Clause, options: Places, said: Places, negated: set[int]) -> 
         if not label and options and token.label != "before":
             yield options[-1][1], "wrong" if token.start in negated else "pick"
         # not "the only error is in A"
-        elif label and token.label == "before" and any(start > place for start, _ in said):
+        elif label and token.label == "before" and any(start > place for start, _ in rating_places):
             continue  # "only B is wrong"
-        elif label and not any(token.end <= start < place for start, _ in said):
+        elif label and not any(token.end <= start < place for start, _ in rating_places):
             denied = any(t.kind in ("negate", "no") and token.end <= t.start < place for t in clause.tokens)
             yield label, "wrong" if (token.start in negated) != denied else "pick"

@@ -90,16 +90,16 @@ def checks(reply: str) -> Checks:
         return Checks([], none=reply.missing)
     text = reply.text
     opens = "[" if -1 < text.find("[") < text.find("{") or "{" not in text else "{"
-    found = [check for value in values(text, opens) for check in _of_data(value.content)]
-    if any(check is not None for check in found):
-        return Checks([check for check in found if check is not None], found.count(None))
-    given = [*_lines_of(reply)]
-    labels = [read_support.label(line.text) for line in given]
-    if len(given) > 1 and None not in labels:
+    checks_in_data = [check for value in values(text, opens) for check in _of_data(value.content)]
+    if any(check is not None for check in checks_in_data):
+        return Checks([check for check in checks_in_data if check is not None], checks_in_data.count(None))
+    reply_lines = [*_lines_of(reply)]
+    labels = [read_support.label(line.text) for line in reply_lines]
+    if len(reply_lines) > 1 and None not in labels:
         return Checks([label == SUPPORTED for label in labels])
-    claims = {claim["number"] or claim["text"] for line in given if (claim := _CLAIM.match(line.text))}
-    checked = _with_revision(list(_of_lines(given)), given)
-    checked = checked or list(_of_sentences("\n".join(line.text for line in given)))
+    claims = {claim["number"] or claim["text"] for line in reply_lines if (claim := _CLAIM.match(line.text))}
+    checked = _with_revision(list(_of_lines(reply_lines)), reply_lines)
+    checked = checked or list(_of_sentences("\n".join(line.text for line in reply_lines)))
     if not checked and partly_declines(reply):
         return Checks([], none=Answer(None, "declines", ABSTAINED))
     return Checks(checked, max(len(claims) - len(checked), 0))
@@ -135,36 +135,38 @@ def _lines_of(reply: ReplyText) -> Iterator[Line]:
                 yield line._replace(text=text)
 
 
-def _of_lines(given: list[Line]) -> Iterator[tuple[int, bool]]:
+def _of_lines(reply_lines: list[Line]) -> Iterator[tuple[int, bool]]:
     """Yield the index and the check of the lines that check a claim."""
     below, group, last = False, None, -1
-    for index, line in enumerate(given):
-        following = given[index + 1].text if index + 1 < len(given) else ""
+    for index, line in enumerate(reply_lines):
+        following = reply_lines[index + 1].text if index + 1 < len(reply_lines) else ""
         if _RULE.fullmatch(line.text) or _RULE.fullmatch(following) or index == last:
             continue
         body = line.text.strip("| ")
         is_claim = line.indent >= 0 or "|" in line.text or bool(_CLAIM.match(body))
         if again := _AGAIN.match(body):
             body, is_claim, below = body[again.end() :], False, True
-        heading = read_support.begun(re.sub(r"\bclaims?\b.*", "", body)) if body.endswith(":") else None
-        if heading and not is_claim and (group or any(each.indent >= 0 for each in given[index + 1 : index + 2])):
+        heading = read_support.label_at_start(re.sub(r"\bclaims?\b.*", "", body)) if body.endswith(":") else None
+        if heading and not is_claim and (group or any(each.indent >= 0 for each in reply_lines[index + 1 : index + 2])):
             group = heading
             continue
         group = group if is_claim else None
         if group and not _NOT_CHECKED.fullmatch(body):
             yield index, group == SUPPORTED
             continue
-        found = list(_named(body, following))
-        if not found and _UNKNOWN.fullmatch(body, _end_of_title(body)):
+        checks_on_line = list(_named(body, following))
+        if not checks_on_line and _UNKNOWN.fullmatch(body, _end_of_title(body)):
             continue
-        found = (
-            found or list(_listed(body, below=below or is_claim)) or list(_alone(body, is_claim=is_claim, below=below))
+        checks_on_line = (
+            checks_on_line
+            or list(_listed(body, below=below or is_claim))
+            or list(_alone(body, is_claim=is_claim, below=below))
         )
-        if not found and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
-            found = list(_of_sentences(body))[-1:]
-        yield from ((index, check) for check in found)
-        below = not found
-        if found and body.endswith((":", "：", "?")):
+        if not checks_on_line and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
+            checks_on_line = list(_of_sentences(body))[-1:]
+        yield from ((index, check) for check in checks_on_line)
+        below = not checks_on_line
+        if checks_on_line and body.endswith((":", "：", "?")):
             last = index + 1  # the check was on the next line
 
 
@@ -181,7 +183,9 @@ def _named(line: str, following: str) -> Iterator[bool]:
         if before and before not in ".,;:({[|?!–—-" and line[start].islower():
             continue  # part of a sentence
         rest = line[end : end + 200].strip(" =")
-        label = read_support.begun(rest or following) or (_support(rest).value if rest.count(" ") > 1 else None)
+        label = read_support.label_at_start(rest or following) or (
+            _support(rest).value if rest.count(" ") > 1 else None
+        )
         if label:
             yield label == SUPPORTED
 
@@ -206,7 +210,7 @@ def _alone(line: str, *, is_claim: bool, below: bool) -> Iterator[bool]:
     starts = [0, *(match.end() for match in _PART.finditer(line))][:_MOST_PARTS]
     for number, start in enumerate(starts):
         part = line[start:].lstrip(" [(")
-        label = read_support.begun(part)
+        label = read_support.label_at_start(part)
         if not label or part.endswith(":"):
             continue
         is_last = part.endswith(")") and len(part) < 40
@@ -224,26 +228,26 @@ def _of_sentences(text: str) -> Iterator[bool]:
             yield count[1] == count[2]
             continue
         for clause in stated(sentence.clauses):
-            if said := [good for good, _ in signs(clause)]:
-                yield all(said)
+            if polarities := [good for good, _ in signs(clause)]:
+                yield all(polarities)
         if _NOT_EITHER.search(sentence.text):
             yield False
 
 
-def _with_revision(found: list[tuple[int, bool]], given: list[Line]) -> list[bool]:
+def _with_revision(line_checks: list[tuple[int, bool]], reply_lines: list[Line]) -> list[bool]:
     """Return the checks of lines, with those replaced that the reply takes back."""
-    checked = [check for _, check in found]
-    first = found[0][0] if found else len(given)
-    later = range(first + 1, len(given))
+    checked = [check for _, check in line_checks]
+    first = line_checks[0][0] if line_checks else len(reply_lines)
+    later = range(first + 1, len(reply_lines))
     retraction = _support.vocabulary.retraction
     revised = next(
-        (at for at in later if any(retraction(_parse(each.text)) for each in sentences(given[at].text)[:1])), None
+        (at for at in later if any(retraction(_parse(each.text)) for each in sentences(reply_lines[at].text)[:1])), None
     )
     if revised is None:
         return checked
-    before = [check for index, check in found if index < revised]
-    text = " ".join(line.text for line in given[revised:])
-    again = [check for index, check in found if index >= revised] or list(_of_sentences(text))
+    before = [check for index, check in line_checks if index < revised]
+    text = " ".join(line.text for line in reply_lines[revised:])
+    again = [check for index, check in line_checks if index >= revised] or list(_of_sentences(text))
     if not again or not before:
         return checked
     if _EVERY.search(text):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import compress
 from typing import NamedTuple
 
 from halu_tasks.scorers.reading.lexicon import Token
@@ -16,7 +17,7 @@ from halu_tasks.scorers.reading.lexicon import Token
 ASIDES = ("concede", "suppose", "consequence")
 """The openers of clauses that state nothing."""
 _CUTS = ("stop", "turn", "bound", "conclude", "concede", "suppose", "because")
-_APART = re.compile(r"\s*(?:$|[.,:;!–—])")
+_AFTER_ANSWER_NO = re.compile(r"\s*(?:$|[.,:;!–—])")
 _WORD = re.compile(r"\w")
 _ALTERNATIVES = (["good", "either", "bad"], ["bad", "either", "good"])
 
@@ -52,9 +53,9 @@ class Statement(NamedTuple):
     concludes: bool
 
 
-def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
+def split_clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
     """Return the clauses of a folded sentence; a comma only ends a clause that concedes or supposes."""
-    found: list[Clause] = []
+    result: list[Clause] = []
     opener, start, tokens = "", 0, list[Token]()
     for token in tokens_of_sentence:
         is_comma = token.kind == "comma" or text[token.start] == ","
@@ -63,30 +64,36 @@ def clauses(tokens_of_sentence: Iterable[Token], text: str) -> list[Clause]:
         if token.kind == "bound" and opens:
             start = token.end  # "Therefore, it …"
         elif token.kind in _CUTS or ends_aside:
-            found.append(Clause(opener, tokens, _kinds(tokens), text, start, token.start))
+            result.append(Clause(opener, tokens, _kinds(tokens), text, start, token.start))
             kind = "consequence" if opener == "suppose" else ""
             opener, start, tokens = kind if ends_aside else token.kind, token.end, []
         else:
             tokens.append(token)
-    found.append(Clause(opener, tokens, _kinds(tokens), text, start, len(text)))
-    return [clause for clause in found if clause.tokens or _WORD.search(text, clause.start, clause.end)]
+    result.append(Clause(opener, tokens, _kinds(tokens), text, start, len(text)))
+    return [clause for clause in result if clause.tokens or _WORD.search(text, clause.start, clause.end)]
 
 
 def _kinds(tokens: list[Token]) -> frozenset[str]:
     return frozenset([token.kind for token in tokens])
 
 
-def stated(found: list[Clause]) -> list[Clause]:
+def stated(sentence_clauses: list[Clause]) -> list[Clause]:
     """Return the clauses that state something: none that concede, suppose, ask or decline."""
-    if found and found[-1].text.rstrip().endswith("?"):
-        last = max((i for i, clause in enumerate(found) if clause.has("ask", "question")), default=len(found) - 1)
-        found = found[last + 1 :]
-    sure = (
-        clause
-        for clause in found
-        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "define", "announce", "report", "mention")
-    )
-    return [clause for clause in sure if not (_asks(clause) or declines(clause) or _offers(clause))]
+    return [*compress(sentence_clauses, which_state(sentence_clauses))]
+
+
+def which_state(sentence_clauses: list[Clause]) -> list[bool]:
+    """Return whether each clause states something."""
+    is_question = bool(sentence_clauses) and sentence_clauses[-1].text.rstrip().endswith("?")
+    asking = [number for number, clause in enumerate(sentence_clauses) if clause.has("ask", "question")]
+    question_end = max(asking, default=len(sentence_clauses) - 1) + 1 if is_question else 0
+    return [number >= question_end and _states(clause) for number, clause in enumerate(sentence_clauses)]
+
+
+def _states(clause: Clause) -> bool:
+    if clause.opener in ASIDES or clause.has("hedge", "modal", "define", "announce", "report", "mention"):
+        return False
+    return not (_asks(clause) or declines(clause) or _offers(clause))
 
 
 def _offers(clause: Clause) -> bool:
@@ -127,10 +134,10 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
     for token, following in zip(clause.tokens, [*clause.tokens[1:], None], strict=False):
         if token.kind == "no" and token.label == "after":
             if pending:
-                good, judged = pending[-1]
-                pending[-1] = not good, judged
+                good, word = pending[-1]
+                pending[-1] = not good, word
             continue
-        if token.kind == "no" and (token.label == "apart" or _APART.match(clause.text, token.end)):
+        if token.kind == "no" and (token.label == "apart" or _AFTER_ANSWER_NO.match(clause.text, token.end)):
             continue
         if token.kind == "good" and following and following.kind == "bad" and following.start <= token.end + 1:
             continue  # "a factual error"
@@ -160,32 +167,36 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
     """
     if any(clause.has("define") for clause in sentence_clauses):
         return None
-    found: Statement | None = None
-    whole = False
-    stating = set(map(id, stated(sentence_clauses)))
-    for clause in sentence_clauses:
-        whole = whole or clause.has("whole")
-        if id(clause) not in stating:
+    statement: Statement | None = None
+    about_all = False
+    for clause, states in zip(sentence_clauses, which_state(sentence_clauses), strict=True):
+        about_all = about_all or clause.has("whole")
+        if not states:
             continue
-        said = list(signs(clause))
-        goods = {good for good, _ in said}
+        polarities = list(signs(clause))
+        goods = {good for good, _ in polarities}
         if len(goods) == 2 and not clause.has("negate", "no", "cannot"):
             # "right about the year and wrong about the place"
-            said = [(good, token) for good, token in said if not good]
+            polarities = [(good, token) for good, token in polarities if not good]
         elif len(goods) != 1:
             continue
-        good, token = said[0]
-        alone = not _WORD.search(words_between(clause, clause.start, token.start))
+        good, token = polarities[0]
+        stands_first = not _WORD.search(words_between(clause, clause.start, token.start))
         negated_fault = good and token.kind == "bad"
-        about_whole = not good or (not clause.has("part") and (negated_fault or whole or alone))
+        about_whole = not good or (not clause.has("part") and (negated_fault or about_all or stands_first))
         if not about_whole:
             continue
         concludes = clause.opener == "conclude" or clause.has("conclude")
         goes_further = concludes or clause.opener == "turn"
         # "the dates are right, the place is wrong"
-        if found is None or goes_further or good == found.good or (found.good and clause.opener != "because"):
-            found = Statement(good, concludes)
-    return found
+        if (
+            statement is None
+            or goes_further
+            or good == statement.good
+            or (statement.good and clause.opener != "because")
+        ):
+            statement = Statement(good, concludes)
+    return statement
 
 
 def words_between(clause: Clause, start: int, end: int) -> str:

@@ -45,8 +45,8 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_members, strict=False)
 def structured_reply(text: str) -> dict[str, Any]:
     """Return the object of a reply that is one JSON object with the key `answer`; else an empty one."""
     plain = text.strip().removeprefix("```json").strip("`\n ")
-    found = [*values(plain, "{")] if plain[:1] == "{" and plain[-1:] == "}" else []
-    return found[0].content if len(found) == 1 and "answer" in found[0].content else {}
+    objects = [*values(plain, "{")] if plain[:1] == "{" and plain[-1:] == "}" else []
+    return objects[0].content if len(objects) == 1 and "answer" in objects[0].content else {}
 
 
 def structured_answer(text: str) -> str:
@@ -62,12 +62,12 @@ def values(text: str, opens: str = "[{") -> Iterator[JsonValue]:
     in Python or YAML.
     """
     opening = re.compile(f"[{re.escape(opens)}]")
-    found = opening.search(text)
+    opening_match = opening.search(text)
     tries = _MOST_LENIENT
     for _ in range(_MOST):
-        if found is None:
+        if opening_match is None:
             return
-        start = found.start()
+        start = opening_match.start()
         value: Any = None
         try:
             value, end = _DECODER.raw_decode(text, start)
@@ -84,7 +84,7 @@ def values(text: str, opens: str = "[{") -> Iterator[JsonValue]:
         # a set of Python is a list, which may not be asked for
         if isinstance(value, (dict if opens == "{" else list if opens == "[" else (dict, list))):
             yield JsonValue(value, start, end)
-        found = opening.search(text, end)
+        opening_match = opening.search(text, end)
 
 
 def stands_alone(text: str, value: JsonValue) -> bool:

@@ -1,10 +1,10 @@
 """Load the lexicons of the readers and find their phrases in a text.
 
 A lexicon is a YAML file in `lexicons`: `en.yaml` has the words of a language that all questions need (negators,
-conceders, markers), and `types.en.yaml` those of one question in that language. Each key is a kind of phrase; its
-value is a text of phrases between vertical bars, or a mapping of labels to such texts. In a phrase, `*` stands for the
-rest of a word, and `...` for up to three words. The key `prefix` is an expression for what is written together with
-the next word.
+conceders, markers), and `types.en.yaml` those of one question in that language. Each key is a kind of phrase, which
+`lexicons/README.md` explains; its value is a text of phrases between vertical bars, or a mapping of labels to such
+texts. In a phrase, `*` stands for the rest of a word, and `...` for up to three words. The key `prefix` is an
+expression for what is written together with the next word.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any, NamedTuple
 
 import yaml
@@ -25,11 +26,12 @@ _HAN = "\u3400-\u9fff"
 _EXPRESSIONS = {"*": r"\w*", "...": r"[ '-]+(?:\S+ ){0,3}?"}
 _JOINED, _WORD_END = "[ '-]+", r"(?!\w)"
 _compiled = cache(re.compile)
+_PLACEHOLDER = re.compile(r"\*|\.\.\.")
 
 LANGUAGES = ("en", "eu", "zh", "tr", "ar", "hi", "es", "fa", "ja", "ko")
 """The languages of the lexicons; `eu` has those of Europe other than English. Not every lexicon has all of them.
 
-Models answer in their own language whatever that of the question, so every reply is read in all of them.
+Models answer in their own language, whatever the language of the question, so every reply is read in all of them.
 """
 
 
@@ -42,8 +44,41 @@ class Token(NamedTuple):
     end: int
 
 
+class Phrase(NamedTuple):
+    """A phrase of a lexicon.
+
+    Attributes:
+        text: The phrase as the file has it.
+        kind: Its kind.
+        label: The label that it stands for, or an empty string.
+        prefix: The expression for what may be written before it in the same word.
+        start: Its folded text up to the first space or placeholder.
+        expression: What it is found by in a folded text.
+    """
+
+    text: str
+    kind: str
+    label: str
+    prefix: str
+    start: str
+    expression: str
+
+    @classmethod
+    def of(cls, text: str, kind: str, label: str, prefix: str) -> Phrase:
+        """Make a phrase of a file."""
+        return cls(text, kind, label, prefix, fold(_SPECIAL.split(text)[0]), _expression(text, prefix))
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is a single word that stands for nothing but itself."""
+        return not self.prefix and not _SPECIAL.search(self.text)
+
+
 class Lexicon:
     """The phrases of several lexicon files.
+
+    A text is divided into places where a phrase may begin: words, and single characters for signs, scripts without
+    spaces, and phrases with a prefix. Most places begin no phrase, so that they only have to be looked up.
 
     Args:
         names: The names of the files without their ending. Those that do not exist are ignored, since a language need
@@ -52,89 +87,87 @@ class Lexicon:
     """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._exact: dict[str, tuple[str, str]] = {}
-        # by phrase: how it begins, its expression, kind and label
-        self._open: dict[str, tuple[str, str, str, str]] = {}
-        # by phrase: its expression, its first word, and its prefix
-        expressions: dict[str, tuple[str, str, str]] = {}
-        for name in names:
-            lexicon = load(name)
-            prefix = lexicon.pop("prefix", "")
-            for kind, words in lexicon.items():
-                for label, phrases in (words if isinstance(words, dict) else {"": words}).items():
-                    for phrase in map(str.strip, phrases.split(" | ")):
-                        expression, begin = _expression(phrase, prefix), fold(_SPECIAL.split(phrase)[0])
-                        expressions[phrase] = expression, begin, prefix
-                        self._exact.pop(phrase, None)
-                        self._open.pop(phrase, None)
-                        if prefix or _SPECIAL.search(phrase):
-                            self._open[phrase] = "" if prefix else begin, expression, kind, label
-                        else:
-                            self._exact[fold(phrase)] = kind, label
-        self._by_first = defaultdict[str, list[tuple[str, tuple[str, str, str, str]]]](list)
-        for phrase, of in self._open.items():
-            self._by_first[of[0][:1]].append((phrase, of))
-        self._index(list(expressions.values()))
-        self.kinds = {kind for kind, _ in self._exact.values()} | {kind for *_, kind, _ in self._open.values()}
+        self._phrases: dict[str, Phrase] = {}
+        for phrase in chain.from_iterable(map(_phrases_of, names)):
+            self._phrases.pop(phrase.text, None)
+            self._phrases[phrase.text] = phrase
+        every = self._phrases.values()
+        self.kinds = {phrase.kind for phrase in every}
         """The kinds of its phrases."""
-        self._kind = lru_cache(100_000)(self._find_kind)
-        self._phrases = lru_cache(100_000)(self._find_phrases)
+        # a word that is a phrase is of its kind, also if a longer phrase with a placeholder matches it
+        self._words = {fold(phrase.text): phrase for phrase in every if phrase.is_literal}
+        self._place = _place_expression(every)
+        self._by_word, self._by_stem = defaultdict[str, list[Phrase]](list), defaultdict[str, list[Phrase]](list)
+        for phrase in every:
+            place = self._place.match(phrase.start)
+            word = place[0] if place else ""
+            rest = phrase.expression.removeprefix(re.escape(phrase.start))
+            is_stem = not phrase.prefix and word == phrase.start and not rest.startswith((_JOINED, _WORD_END))
+            for start in {word, *filter(str.isalpha, phrase.prefix)}:
+                (self._by_stem if is_stem else self._by_word)[start].append(phrase)
+        self._expression_at = lru_cache(100_000)(self._find_expression)
+        self._phrase_of = lru_cache(100_000)(self._find_phrase)
 
     def literal(self, kind: str, label: str | None = None) -> list[str]:
-        """Return the phrases of a kind that stand for nothing but themselves; None for those of any label."""
-        of = {**self._exact, **{phrase: (kind, label) for phrase, (_, _, kind, label) in self._open.items()}}
-        chosen = (phrase for phrase, each in of.items() if each[0] == kind and label in (None, each[1]))
-        return [phrase for phrase in chosen if "*" not in phrase and "..." not in phrase]
-
-    def _index(self, expressions: list[tuple[str, str, str]]) -> None:
-        """Sort expressions by what they begin with, so that most words of a text only have to be looked up.
-
-        This is a word; a single character for signs, scripts without spaces, and phrases with a prefix; and nothing for
-        what is joined to the word before it.
-        """
-        single = {begin[0] for _, begin, prefix in expressions if begin and (prefix or not begin[0].isalnum())}
-        single |= {char for _, _, prefix in expressions for char in prefix if char.isalpha()}
-        chars = _HAN + "".join(map(re.escape, sorted(single)))
-        joined = {expression.removeprefix(_JOINED)[0] for expression, begin, _ in expressions if not begin}
-        self._places = re.compile("|".join([rf"[^\W{chars}]+|[{chars}]", *(f"{_JOINED}(?={char})" for char in joined)]))
-        self._begun, self._stems = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
-        for expression, begin, prefix in expressions:
-            place = self._places.match(begin)
-            word = place[0] if place else ""
-            behind = expression.removeprefix(re.escape(begin))
-            is_stem = not prefix and word == begin and not behind.startswith((_JOINED, _WORD_END))
-            for start in {word, *filter(str.isalpha, prefix)}:
-                (self._stems if is_stem else self._begun)[start].append(expression)
-
-    def _find_phrases(self, start: str) -> re.Pattern[str] | None:
-        """Return an expression for the phrases that begin with a word or character; None if there are none."""
-        found = [*self._begun.get(start.lstrip(" '-"), ())]
-        found += [each for end in range(1, len(start) + 1) for each in self._stems.get(start[:end], ())]
-        return _compiled(_alternatives(found)) if found else None
-
-    def _find_kind(self, text: str) -> tuple[str, str]:
-        if known := self._exact.get(text):
-            return known
-        # compiling all expressions takes longer than most replies
-        matching = [
-            (phrase, kind, label)
-            for phrase, (begin, expression, kind, label) in (*self._by_first[text[0]], *self._by_first[""])
-            if text.startswith(begin) and _compiled(expression).fullmatch(text)
+        """Return the phrases of a kind without placeholders; those of any label, if it is None."""
+        return [
+            phrase.text
+            for phrase in self._phrases.values()
+            if phrase.kind == kind and label in (None, phrase.label) and not _PLACEHOLDER.search(phrase.text)
         ]
-        _, kind, label = max(matching, key=lambda match: len(match[0].strip("*")))
-        return kind, label
+
+    def _beginning_at(self, place: str) -> list[Phrase]:
+        stems = (self._by_stem.get(place[:end], ()) for end in range(1, len(place) + 1))
+        return [*self._by_word.get(place.lstrip(" '-"), ()), *chain.from_iterable(stems)]
+
+    def _find_expression(self, place: str) -> re.Pattern[str] | None:
+        """Return an expression for the phrases that begin at a place; None if there is none."""
+        # compiling the expressions of a whole lexicon takes longer than reading most replies
+        expressions = {phrase.expression for phrase in self._beginning_at(place)}
+        return _compiled("|".join(sorted(expressions, key=_longest_first))) if expressions else None
+
+    def _find_phrase(self, place: str, text: str) -> Phrase:
+        """Return the phrase that a text is, of those that begin at a place."""
+        if word := self._words.get(text):
+            return word
+        matching = (phrase for phrase in self._beginning_at(place) if _compiled(phrase.expression).fullmatch(text))
+        return max(matching, key=lambda phrase: len(phrase.text.strip("*")))
 
     def scan(self, text: str) -> Iterator[Token]:
         """Yield the phrases in a folded text, from left to right; of those at one place, the longest."""
-        position, phrases_of, kind_of = 0, self._phrases, self._kind
-        for place in self._places.finditer(text):
-            if (phrases := phrases_of(place[0])) is None or (start := place.start()) < position:
+        position, expression_at, phrase_of = 0, self._expression_at, self._phrase_of
+        for place in self._place.finditer(text):
+            if (expression := expression_at(place[0])) is None or (start := place.start()) < position:
                 continue
             if start and text[start - 1].isalnum() and _is_within_word(text, start):
                 continue
-            if match := phrases.match(text, start):
+            if match := expression.match(text, start):
                 position = match.end()
-                yield Token(*kind_of(match[0]), start, position)
+                phrase = phrase_of(place[0], match[0])
+                yield Token(phrase.kind, phrase.label, start, position)
+
+
+def _phrases_of(name: str) -> Iterator[Phrase]:
+    content = load(name)
+    prefix = content.pop("prefix", "")
+    for kind, by_label in content.items():
+        for label, phrases in (by_label if isinstance(by_label, dict) else {"": by_label}).items():
+            for text in phrases.split(" | "):
+                yield Phrase.of(text.strip(), kind, label, prefix)
+
+
+def _place_expression(phrases: Iterable[Phrase]) -> re.Pattern[str]:
+    """Return an expression for the places of a text where one of the phrases may begin."""
+    single = {p.start[0] for p in phrases if p.start and (p.prefix or not p.start[0].isalnum())}
+    single |= {char for phrase in phrases for char in phrase.prefix if char.isalpha()}
+    chars = _HAN + "".join(map(re.escape, sorted(single)))
+    # what is joined to the word before it
+    joined = {phrase.expression.removeprefix(_JOINED)[0] for phrase in phrases if not phrase.start}
+    return re.compile("|".join([rf"[^\W{chars}]+|[{chars}]", *(f"{_JOINED}(?={char})" for char in joined)]))
+
+
+def _longest_first(expression: str) -> tuple[bool, int, str]:
+    return expression[0].isalnum(), -len(expression.removesuffix(_WORD_END)), expression
 
 
 def _expression(phrase: str, prefix: str) -> str:
@@ -156,18 +189,6 @@ def _has_han(text: str) -> bool:
     return not text.isascii() and any("\u3400" <= char <= "\u9fff" for char in text)
 
 
-def _alternatives(expressions: Iterable[str]) -> str:
-    """Return an expression for the longest of several; those of one first letter are tried together."""
-    groups: dict[str, list[str]] = {}
-    longest_first = sorted(set(expressions), key=lambda each: (-len(each.removesuffix(_WORD_END)), each))
-    for expression in longest_first:
-        first = expression[0] if expression[0].isalnum() else ""
-        groups.setdefault(first, []).append(expression[len(first) :])
-    marks = groups.pop("", [])
-    words = "|".join(f"{first}(?:{'|'.join(rest)})" for first, rest in groups.items())
-    return "|".join([*marks, *([words] if words else [])])
-
-
 @cache
 def lexicon(*names: str) -> Lexicon:
     """Return the lexicon of the files with these names."""
@@ -182,8 +203,8 @@ def phrases(name: str) -> dict[str, tuple[str, ...]]:
 
 def expression_of(names: Iterable[str], kinds: Iterable[str]) -> str:
     """Return an expression for the phrases of some kinds in several files, as whole words and the longest first."""
-    found = {phrase for name in names for kind in kinds for phrase in phrases(name).get(kind, ())}
-    longest_first = sorted(found, key=lambda phrase: (-len(phrase), phrase))
+    texts = {phrase for name in names for kind in kinds for phrase in phrases(name).get(kind, ())}
+    longest_first = sorted(texts, key=lambda phrase: (-len(phrase), phrase))
     words, joined = (
         "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in longest_first if _has_han(phrase) == has_han)
         for has_han in (False, True)

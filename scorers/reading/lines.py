@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -149,14 +150,17 @@ def rank_of(heading: str, unit: Unit) -> int:
     """Return how well a heading names what was asked for: 2 if it does, 1 if not, -1 before corrections or reasons."""
     asked = {"replacement", "right", "corrected", "final"} if unit == "replacement" else {"wrong", "final"}
     asked |= {unit} if unit == "sentence" or heading.count(" ") < 4 else set()
-    found = kinds(heading)
-    is_right = "corrected" in found or found & {"right", "wrong"} == {"right"}
-    if "aside" in found or (unit != "replacement" and (is_right or (found & {"analysis"} and not found & asked))):
+    heading_kinds = kinds(heading)
+    is_right = "corrected" in heading_kinds or heading_kinds & {"right", "wrong"} == {"right"}
+    if "aside" in heading_kinds or (
+        unit != "replacement" and (is_right or (heading_kinds & {"analysis"} and not heading_kinds & asked))
+    ):
         return -1
-    return 2 if found & asked else 1
+    return 2 if heading_kinds & asked else 1
 
 
-class Section(NamedTuple):
+@dataclass(eq=False)
+class Section:
     """The lines under one heading, and the rank of this (`rank_of`), which is 0 without a heading."""
 
     rank: int
@@ -164,33 +168,33 @@ class Section(NamedTuple):
     lines: list[Line]
 
 
-def sections(given: Iterable[Line], unit: Unit) -> list[tuple[int, list[Line]]]:
+def sections(reply_lines: Iterable[Line], unit: Unit) -> list[tuple[int, list[Line]]]:
     """Return the ranks and lines of the sections of a reply in the order in which they are tried for an answer."""
-    found = [Section(0, "", [])]
-    for line in given:
+    by_heading = [Section(0, "", [])]
+    for line in reply_lines:
         heading, rest = _heading(line, unit)
         if heading:
             rank = rank_of(heading, unit)
-            last = next((section for section in reversed(found) if section.rank >= 0), found[0])
+            last = next((section for section in reversed(by_heading) if section.rank >= 0), by_heading[0])
             goes_on = "more" in kinds(heading) or (rest and _letters(heading) == _letters(last.heading))
             if goes_on and last.rank == 2 == rank and unit != "sentence":
-                found.append(last)  # "Wrong: …", "Correct: …", "Wrong: …"
+                by_heading.append(last)  # "Wrong: …", "Correct: …", "Wrong: …"
             else:
-                found.append(Section(rank, heading, []))
+                by_heading.append(Section(rank, heading, []))
         if rest or not heading:
-            found[-1].lines.append(Line(rest, -1, line.gap) if heading else line)
-    distinct = {id(section): section for section in reversed(found) if section.lines}.values()
+            by_heading[-1].lines.append(Line(rest, -1, line.gap) if heading else line)
+    distinct = dict.fromkeys(section for section in reversed(by_heading) if section.lines)
     ordered = sorted(distinct, key=lambda section: (2, 0, 1, -1).index(section.rank))
     return [(section.rank, _listed(section.lines)) for section in ordered]
 
 
-def _listed(given: list[Line]) -> list[Line]:
+def _listed(section_lines: list[Line]) -> list[Line]:
     """Return the lines of a section, or those with list marks if there are any."""
-    marked = [line for line in given if line.indent >= 0]
-    if marked and (given[0].indent >= 0 or given[0].is_prose):
+    marked = [line for line in section_lines if line.indent >= 0]
+    if marked and (section_lines[0].indent >= 0 or section_lines[0].is_prose):
         level = min(line.indent for line in marked) + 1
         return [line for line in marked if line.indent <= level]
-    return given
+    return section_lines
 
 
 def _heading(line: Line, unit: Unit) -> tuple[str, str]:
@@ -227,11 +231,11 @@ def labelled(text: str, unit: Unit) -> tuple[int, str]:
 
 def _names(statement: str, unit: Unit) -> bool:
     """Return whether the beginning of a sentence names what was asked for: "The wrong entities are"."""
-    found = kinds(statement)
+    statement_kinds = kinds(statement)
     if unit == "replacement":
-        named = found & {"replacement", "mask", "final"} and not found & {"aside", "first"}
+        named = statement_kinds & {"replacement", "mask", "final"} and not statement_kinds & {"aside", "first"}
         return bool(named) and "<mask>" not in statement
-    return {"wrong", unit} <= found and not found & {"aside", "right"}
+    return {"wrong", unit} <= statement_kinds and not statement_kinds & {"aside", "right"}
 
 
 def _letters(heading: str) -> str:

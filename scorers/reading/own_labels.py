@@ -11,9 +11,9 @@ from halu_tasks.scorers.reading.clauses import Clause, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.sentence import ParsedSentence
-from halu_tasks.scorers.reading.steps import Found, Question, ReplyPart, inference, statement
+from halu_tasks.scorers.reading.steps import Question, ReplyPart, StepResult, inference, statement
 from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
-from halu_tasks.scorers.reading.vocabulary import Value, Vocabulary
+from halu_tasks.scorers.reading.vocabulary import LabelMatch, Vocabulary
 from halu_tasks.text.folding import fold
 
 _LETTERS = ("AB", "ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDEFG", "ABCDEFGH", "ABCDEFGHI", "ABCDEFGHIJ")
@@ -65,15 +65,15 @@ class OwnLabels(Types):
     def prepare(self, text: str) -> str:
         """Return a sentence in which labels are words of their own ("zq0z")."""
         text = _PLACE.sub(" ", text)
-        alone = text.strip(" .:()")
-        if len(alone) == 1 and (place := self._places.get(fold(alone))):
-            return text.replace(alone, place)
+        bare = text.strip(" .:()")
+        if len(bare) == 1 and (place := self._places.get(fold(bare))):
+            return text.replace(bare, place)
         text = self._letters.sub(lambda match: self._places[fold(match[0])], text)
         return self._long.sub(lambda match: self._places[match[0]], fold(text))
 
     def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence, of which labels and cues are some."""
-        labels = [Token("label", self.labels[int(found[1])], *found.span()) for found in _PLACE.finditer(text)]
+        labels = [Token("label", self.labels[int(place[1])], *place.span()) for place in _PLACE.finditer(text)]
         return sorted([*_with_cues(super().scan(text), text, self._cues), *labels], key=lambda token: token.start)
 
     @property
@@ -81,34 +81,34 @@ class OwnLabels(Types):
         """Whether a reply may name labels: the task's own."""
         return True
 
-    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def _match_label(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
         """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
-        value = super()._begun(sentence, start)
+        value = super()._match_label(sentence, start)
         if value is None or value.label not in self.labels:
             return value
         before = takewhile(
             lambda token: token.kind not in _BEGINS, (t for t in sentence.tokens[::-1] if t.end <= start)
         )
-        behind = takewhile(lambda token: token.kind != "because", sentence.behind(value.end))
-        said = {token.kind for token in behind}
+        after = takewhile(lambda token: token.kind != "because", sentence.tokens_after(value.end))
+        kinds = {token.kind for token in after}
         gives_reason = bool(_REASON.match(sentence.text, value.end))
         if gives_reason:  # which may deny something else: "refuted (it was not 1932)"
-            said &= {*_TAKES_BACK}
-        said |= {token.kind for token in before} - {"no"}
+            kinds &= {*_TAKES_BACK}
+        kinds |= {token.kind for token in before} - {"no"}
         ends = gives_reason or self.ends_clause(sentence, value)
-        is_plain = ends and "?" not in sentence.text[value.end :] and not said & {*_QUALIFIES}
+        is_plain = ends and "?" not in sentence.text[value.end :] and not kinds & {*_QUALIFIES}
         return value if is_plain else value._replace(label="")
 
-    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
+    def is_answer_at_start(self, sentence: ParsedSentence, value: LabelMatch) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself: only a reason follows."""
-        return sentence.next(value.end) == "because" or bool(_REASON.match(sentence.text, value.end))
+        return sentence.kind_after(value.end) == "because" or bool(_REASON.match(sentence.text, value.end))
 
-    def judged(self, found: list[Clause]) -> str | None:
-        """Return None: a statement declares no label."""
+    def label_of_clauses(self, clauses: list[Clause]) -> str | None:
+        """Return None, since a statement declares no label."""
         return None
 
-    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
-        return Value("label", "" if negated or partly else token.label, token.end)
+    def _label_match(self, token: Token, negated: bool, partly: bool) -> LabelMatch:
+        return LabelMatch("label", "" if negated or partly else token.label, token.end)
 
     def other(self, label: str) -> str:
         """Return nothing: a label that is denied says nothing of the others."""
@@ -120,7 +120,7 @@ class OwnLabels(Types):
 
 
 class YesNo(Vocabulary):
-    """The words of a question of one's own that is answered by a yes or a no.
+    """The words of a user's question that is answered by a yes or a no.
 
     What it asks is not known, so only a yes or a no is read, and no statement.
 
@@ -140,24 +140,29 @@ class YesNo(Vocabulary):
         """Find the tokens of a folded sentence, of which cues are some."""
         return _with_cues(super().scan(text), text, self._cues)
 
-    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
+    def is_answer_at_start(self, sentence: ParsedSentence, value: LabelMatch) -> bool:
         """Return whether a yes or a no at the beginning of a sentence is the answer ("No, the year differs.")."""
-        return super().begins(sentence, value) and not sentence.asks
+        return super().is_answer_at_start(sentence, value) and not sentence.asks
 
 
-def words_of_question(part: ReplyPart) -> Found | None:
+def words_of_question(part: ReplyPart) -> StepResult | None:
     """A yes or no that is said in the words of the prompt's question, in their order."""
     vocabulary = part.vocabulary
-    asked = [vocabulary.parse(sentence.text) for sentence in sentences(part.reply.prompt) if sentence.text[-1] == "?"]
-    questions = [
-        words for sentence in asked for words, negators in _said([*sentence.clauses]) if words and not negators
+    parsed_questions = [
+        vocabulary.parse(sentence.text) for sentence in sentences(part.reply.prompt) if sentence.text[-1] == "?"
     ]
-    found: dict[str, ParsedSentence] = {}
+    questions = [
+        words
+        for sentence in parsed_questions
+        for words, negators in _said([*sentence.clauses])
+        if words and not negators
+    ]
+    sentences_by_label: dict[str, ParsedSentence] = {}
     for sentence in part.sentences if questions else ():
         for words, negators in _said(stated(sentence.clauses)):
             if len(words) > 1 and any(_has_most(question, words) for question in questions):
-                found.setdefault(vocabulary.yes_or_other(negators % 2 == 1), sentence)
-    return Found(*found.popitem()) if len(found) == 1 else None
+                sentences_by_label.setdefault(vocabulary.yes_or_other(negators % 2 == 1), sentence)
+    return StepResult(*sentences_by_label.popitem()) if len(sentences_by_label) == 1 else None
 
 
 def _has_most(question: list[str], words: list[str]) -> bool:
@@ -165,15 +170,15 @@ def _has_most(question: list[str], words: list[str]) -> bool:
     return 2 * len(words) >= len(question) and all(word in rest for word in words)
 
 
-def _said(found: Iterable[Clause]) -> Iterator[tuple[list[str], int]]:
+def _said(clauses: Iterable[Clause]) -> Iterator[tuple[list[str], int]]:
     """Yield the words and the number of negators in the parts of clauses between commas, if they are not in doubt."""
-    for clause in found:
+    for clause in clauses:
         start = clause.start
         for end in (*(token.start for token in clause.tokens if token.kind == "comma"), clause.end):
             tokens = [token for token in clause.tokens if start <= token.start < end]
-            said = words_between(clause._replace(tokens=tokens), start, end)
+            words = words_between(clause._replace(tokens=tokens), start, end)
             if not any(token.kind in _OPEN for token in tokens):
-                yield _WORD.findall(said), sum(token.kind in ("no", "negate") for token in tokens)
+                yield _WORD.findall(words), sum(token.kind in ("no", "negate") for token in tokens)
             start = end
 
 
@@ -213,8 +218,8 @@ class LabelQuestion(Question):
 
 def _cues(prompts: Iterable[str]) -> list[str]:
     """Return the words of prompts before a colon, where the answer is to stand, the longest first."""
-    named = {found[1] or found[2] for prompt in prompts for found in _CUE.finditer(prompt)}
-    return sorted(named, key=lambda cue: (-len(cue), cue))
+    cues = {match[1] or match[2] for prompt in prompts for match in _CUE.finditer(prompt)}
+    return sorted(cues, key=lambda cue: (-len(cue), cue))
 
 
 def _any_cue(cues: Iterable[str]) -> re.Pattern[str]:
@@ -223,9 +228,9 @@ def _any_cue(cues: Iterable[str]) -> re.Pattern[str]:
 
 def _with_cues(tokens: list[Token], text: str, cue: re.Pattern[str]) -> list[Token]:
     """Return tokens with the cues of a text as markers in the place of what they overlap."""
-    cues = [Token("declare", "", *found.span()) for found in cue.finditer(text)]
-    others = [token for token in tokens if all(token.end <= each.start or token.start >= each.end for each in cues)]
-    return sorted([*others, *cues], key=lambda token: token.start) if cues else tokens
+    cues = [Token("declare", "", *place.span()) for place in cue.finditer(text)]
+    remaining = [token for token in tokens if all(token.end <= each.start or token.start >= each.end for each in cues)]
+    return sorted([*remaining, *cues], key=lambda token: token.start) if cues else tokens
 
 
 def _plain(text: str) -> str:

@@ -28,13 +28,13 @@ class Passage:
     @cached_property
     def sentences(self) -> list[str]:
         """The sentences of some length; the day of a date ("am 3. Oktober") does not end one."""
-        found: list[str] = []
+        parts: list[str] = []
         for part in _SENTENCE_END.split(self.text):
-            if found and _DATE.search(found[-1]):
-                found[-1] += f" {part}"
+            if parts and _DATE.search(parts[-1]):
+                parts[-1] += f" {part}"
             else:
-                found.append(part)
-        return [part for part in found if part.count(" ") > 3]
+                parts.append(part)
+        return [part for part in parts if part.count(" ") > 3]
 
     def holds(self, string: str, *, as_words: bool = True) -> bool:
         """Return whether a string occurs in the text, as whole words or anywhere."""

@@ -60,35 +60,35 @@ def unopened_reasoning(reply: str) -> str:
 # several steps of reading one reply ask for it
 @lru_cache(maxsize=4)
 def _split(reply: str, prompt: str = "") -> tuple[str | None, str]:
-    kept: list[str] = []
+    outside: list[str] = []
     unopened = ""
     start, thinking, separated = 0, False, False
     may_have = HINT.search(reply.lower()) or TOKEN.match(reply)
     for token in TOKEN.finditer(reply) if may_have else ():
         part = str(token.lastgroup).rstrip("0123456789")
         if part == "ends":
-            if thinking or _is_shown(token, prompt) or _is_quoted(_before(token, start, kept)):
+            if thinking or _is_shown(token, prompt) or _is_quoted(_before(token, start, outside)):
                 continue
-            kept.append(reply[start : token.start()])
+            outside.append(reply[start : token.start()])
             start = token.end()
-            if any(map(str.strip, kept)):
+            if any(map(str.strip, outside)):
                 start = len(reply)
                 break
         elif part == "opens":
             if not thinking:
-                kept.append(reply[start : token.start()])
+                outside.append(reply[start : token.start()])
             thinking = separated = True
         else:
             if part == "closes" and not thinking:
-                if _is_quoted(_before(token, start, kept)):
+                if _is_quoted(_before(token, start, outside)):
                     continue
-                unopened = "".join([*kept, reply[start : token.start()]])
+                unopened = "".join([*outside, reply[start : token.start()]])
             if part == "answers" or not thinking:
-                kept.clear()
+                outside.clear()
             start, thinking, separated = token.end(), False, True
     if thinking:
         return None, unopened
-    text = "".join([*kept, reply[start:]])
+    text = "".join([*outside, reply[start:]])
     if separated and (tagged := _ANSWER.fullmatch(text)) and text.count(f"<{tagged[1]}>") == 1:
         text = tagged[2]
     opened, answers = REACT
@@ -97,10 +97,10 @@ def _split(reply: str, prompt: str = "") -> tuple[str | None, str]:
     return text, unopened
 
 
-def _before(token: re.Match[str], start: int, kept: list[str]) -> str:
+def _before(token: re.Match[str], start: int, outside: list[str]) -> str:
     """Return the end of what is kept before markup, of which `start` begins the last part."""
     last = token.string[max(start, token.start() - _LONGEST_LINE) : token.start()]
-    return "".join(piece[-_LONGEST_LINE:] for piece in (*kept[-9:], last))
+    return "".join(piece[-_LONGEST_LINE:] for piece in (*outside[-9:], last))
 
 
 def _is_shown(token: re.Match[str], prompt: str) -> bool:

@@ -150,15 +150,15 @@ class ReplyText(str):
     @cached_property
     def values(self) -> list[JsonValue]:
         """The JSON objects that are not part of another."""
-        return [*values(self.own, "{")] if "{" in self.text else []
+        return [*values(self.without_prompt, "{")] if "{" in self.text else []
 
     @cached_property
     def sentences(self) -> list[Sentence]:
         """The plain sentences that the prompt does not have."""
-        return sentences(self.own)
+        return sentences(self.without_prompt)
 
     @cached_property
-    def own(self) -> str:
+    def without_prompt(self) -> str:
         """The text without what it repeats of the prompt."""
         text = self.text
         if "\\n" in text and "\n" not in text.strip():
@@ -187,7 +187,7 @@ def _is_of(line: str, prompt: str) -> bool:
 
 
 def _without_prompt(text: str, prompt: str) -> str:
-    """Return a text without what it repeats of a prompt: lines beside each other, a cue or a paragraph.
+    """Return a text without what it repeats of a prompt: adjacent lines, a cue or a paragraph.
 
     A single line may also choose what the prompt offers ("Entity error: one thing takes the place of another").
     """
@@ -198,7 +198,7 @@ def _without_prompt(text: str, prompt: str) -> str:
     repeated = [_is_of(line, prompt) for line in plain]
     if not any(repeated):
         return text
-    kept = []
+    remaining = []
     for number, line in enumerate(lines):
         above, below = any(repeated[max(number - 1, 0) : number]), any(repeated[number + 1 : number + 2])
         is_cue, is_last = plain[number].endswith((":", "：")), number + 1 == len(lines)
@@ -206,8 +206,8 @@ def _without_prompt(text: str, prompt: str) -> str:
         # before words of the reply's own, a cue is where that answers; behind them at the end, where it did not
         is_echo = below or (is_last and (above or number == 0)) if is_cue else not is_alone
         if not (repeated[number] and is_echo):
-            kept.append(line)
-    return "\n".join(kept)
+            remaining.append(line)
+    return "\n".join(remaining)
 
 
 @cache
@@ -226,8 +226,8 @@ def _server_message(reply: str) -> str:
     if not text or len(text) > _LONGEST_MESSAGE or text.count("\n") >= _MOST_MESSAGE_LINES:
         return ""
     if text[0] in "{[":
-        found = [*values(text)]
-        if len(found) == 1 and found[0].end == len(text) and (message := _error_in(found[0].content)):
+        data = [*values(text)]
+        if len(data) == 1 and data[0].end == len(text) and (message := _error_in(data[0].content)):
             return message
     if _DECLARES.search(text):
         return ""
@@ -269,8 +269,8 @@ def _unwrapped(text: str) -> str:
 
 
 def _names_answer(name: str) -> bool:
-    found = kinds(name)
-    return bool(found & _OF_ANSWER) and not found & {"aside", "analysis", "field"}
+    name_kinds = kinds(name)
+    return bool(name_kinds & _OF_ANSWER) and not name_kinds & {"aside", "analysis", "field"}
 
 
 def plain_line(text: str) -> str:
@@ -306,7 +306,7 @@ def sentences(text: str) -> list[Sentence]:
         text = ends(text)
     if not text.isascii():
         text = _plain_letters(text)
-    found: list[Sentence] = []
+    pieces: list[Sentence] = []
     quotes = '"' in text or "“" in text
     for raw in text.split("\n"):
         line = (_QUOTATION.sub(QUOTED, raw) if quotes else raw).translate(_PLAIN)
@@ -316,11 +316,11 @@ def sentences(text: str) -> list[Sentence]:
         is_item = bool(mark) or "|" in line
         line = line[mark.end() if mark else 0 :].strip(" |").replace("|", " ¦ ").replace(" - ", " – ")
         line = " ".join(line.replace("->", "→").replace("=>", "→").split())
-        whole = _END.split(line if line.isascii() else _GLUED.sub(r"\g<0> ", line))
-        parts = (part[at : at + _LONGEST].strip() for part in whole for at in range(0, len(part), _LONGEST))
-        found += [Sentence(part, number == 0, is_item, raw) for number, part in enumerate(filter(None, parts))]
+        split_line = _END.split(line if line.isascii() else _GLUED.sub(r"\g<0> ", line))
+        parts = (part[at : at + _LONGEST].strip() for part in split_line for at in range(0, len(part), _LONGEST))
+        pieces += [Sentence(part, number == 0, is_item, raw) for number, part in enumerate(filter(None, parts))]
     joined: list[Sentence] = []
-    for sentence in found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]:
+    for sentence in pieces[: _MOST // 2] + pieces[_MOST // 2 :][-_MOST // 2 :]:
         before = joined[-1] if joined else None
         if before and before.text.endswith(":") and not sentence.is_item and len(before.text) < _LONGEST:
             joined[-1] = before._replace(text=f"{before.text} {sentence.text}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from operator import attrgetter
 
-from halu_tasks.scorers.reading.clauses import Clause, clauses
+from halu_tasks.scorers.reading.clauses import Clause, split_clauses
 from halu_tasks.scorers.reading.lexicon import Token
 
 FILLERS = {
@@ -45,13 +45,13 @@ class ParsedSentence:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The tokens."""
+        """The phrases of the lexicon in the sentence, from left to right."""
         return self._scan(self.text)
 
     @cached_property
     def clauses(self) -> list[Clause]:
-        """The clauses."""
-        return clauses(self.tokens, self.text)
+        """The clauses that the tokens divide it into."""
+        return split_clauses(self.tokens, self.text)
 
     @cached_property
     def mention(self) -> tuple[int, int]:
@@ -80,21 +80,21 @@ class ParsedSentence:
         """Return a part of the sentence as one that begins a line."""
         return ParsedSentence(self.text[start:end], self._scan, is_item=self.is_item, line=self.line)
 
-    def behind(self, place: int) -> Iterator[Token]:
-        """Yield the tokens from a place on."""
+    def tokens_after(self, place: int) -> Iterator[Token]:
+        """Yield the tokens that begin at a place or after it."""
         tokens = self.tokens
         return map(tokens.__getitem__, range(bisect_left(tokens, place, key=_START), len(tokens)))
 
-    def next(self, place: int) -> str:
+    def kind_after(self, place: int) -> str:
         """Return the kind of the token directly behind a place; empty if there is none."""
-        token = next(self.behind(place), None)
+        token = next(self.tokens_after(place), None)
         return token.kind if token and token.start <= place + 2 else ""
 
-    def goes_on(self, start: int, end: int | None = None) -> bool:
+    def has_content(self, start: int, end: int | None = None) -> bool:
         """Return whether a part of the sentence says anything but words that add nothing."""
         end = len(self.text) if end is None else end
         position = start
-        for token in self.behind(start):
+        for token in self.tokens_after(start):
             if token.start >= end:
                 break
             if token.kind not in FILLERS or _WORD.search(self.text, position, token.start):

@@ -59,8 +59,8 @@ def stated_confidence(reply: str) -> StatedConfidence:
     if rest == text:
         return StatedConfidence(reply, confidence)
     start = reply.rfind(text)
-    whole = rest if start < 0 else reply[:start] + rest + reply[start + len(text) :]
-    return StatedConfidence(whole.rstrip(), confidence)
+    remaining = rest if start < 0 else reply[:start] + rest + reply[start + len(text) :]
+    return StatedConfidence(remaining.rstrip(), confidence)
 
 
 # --- a field ----------------------------------------------------------------------------------------------
@@ -78,13 +78,13 @@ def _of_object(text: str) -> tuple[str, float | None] | None:
 
 def _without_member(text: str, name: str, content: Mapping[str, object]) -> str:
     """Return a JSON object without one of its members; empty if that fails."""
-    others = {key: value for key, value in content.items() if key != name}
+    remaining = {key: value for key, value in content.items() if key != name}
     for member in re.finditer(_MEMBER.format(re.escape(name)), text):
         before, after = re.search(r",\s*\Z", text[: member.start()]), re.compile(r"\s*,").match(text, member.end())
         start = before.start() if before else member.start()
         rest = _without(text, [(start, after.end() if after and not before else member.end())])
         # a record within the object may have a member of the same name
-        if [value.content for value in values(rest)] == [others]:
+        if [value.content for value in values(rest)] == [remaining]:
             return rest
     return ""
 
@@ -92,8 +92,8 @@ def _without_member(text: str, name: str, content: Mapping[str, object]) -> str:
 def _of_value(value: object) -> float | None:
     if isinstance(value, bool) or value is None:
         return None
-    found = _words().value.fullmatch(str(value).strip(" .*_"))
-    return _degree(found) if found else None
+    match = _words().value.fullmatch(str(value).strip(" .*_"))
+    return _degree(match) if match else None
 
 
 # --- words ------------------------------------------------------------------------------------------------
@@ -103,11 +103,11 @@ def _of_words(text: str) -> tuple[str, float | None]:
     """Return the text without the statements that it makes, and the value of the last one."""
     end = len(text.rstrip())
     last_line = max(text.rfind("\n", 0, end) + 1, end - _LAST)
-    found = {each.span(): each for each in _named(text)}
-    free = max((stop for _, stop in found), default=0)
-    found |= {each.span(): each for each in _words().about_oneself.finditer(text, max(last_line, free))}
-    known = {span: degree for span, each in found.items() if (degree := _degree(each)) is not None}
-    return (_without(text, known), known[max(known)]) if known else (text, None)
+    statements = {each.span(): each for each in _named(text)}
+    free = max((stop for _, stop in statements), default=0)
+    statements |= {each.span(): each for each in _words().about_oneself.finditer(text, max(last_line, free))}
+    degrees = {span: degree for span, each in statements.items() if (degree := _degree(each)) is not None}
+    return (_without(text, degrees), degrees[max(degrees)]) if degrees else (text, None)
 
 
 def _named(text: str) -> Iterator[re.Match[str]]:
@@ -128,9 +128,9 @@ def _without(text: str, spans: Iterable[tuple[int, int]]) -> str:
     return text
 
 
-def _degree(found: re.Match[str]) -> float | None:
+def _degree(match: re.Match[str]) -> float | None:
     """Return the value that a statement gives, 0 to 1; None if it is ambiguous or no confidence."""
-    parts = found.groupdict()
+    parts = match.groupdict()
     if word := parts["word"]:
         return _words().degrees[_plain(word)]
     first, second = (_number(parts[name]) for name in ("number", "until"))
@@ -138,8 +138,8 @@ def _degree(found: re.Match[str]) -> float | None:
         return None
     number = first if second is None else (first + second) / 2
     if parts["of"]:
-        of = float(parts["of"])
-        return number / of if of in _DENOMINATORS and number <= of else None
+        denominator = float(parts["of"])
+        return number / denominator if denominator in _DENOMINATORS and number <= denominator else None
     if parts["unit"] or parts["before"]:
         return number / 100 if number <= 100 else None
     if number <= 1:
@@ -181,13 +181,13 @@ def _words() -> _Words:
     degrees: dict[str, float] = {}
     for lexicon in filter(None, (load(f"confidence.{language}") for language in LANGUAGES)):
         kinds = {kind: _listed(text) for kind, text in lexicon.items() if kind != "degree"}
-        for kind, own in kinds.items():
-            phrases.setdefault(kind, []).extend(own)
+        for kind, kind_phrases in kinds.items():
+            phrases.setdefault(kind, []).extend(kind_phrases)
         for degree, text in lexicon["degree"].items():
             for phrase in _listed(text):
                 forms = [phrase.replace("~", sure) for sure in kinds["sure"]] if "~" in phrase else [phrase]
                 degrees |= {_plain(form): float(degree) for form in forms}
-    any_of = {kind: _any(own) for kind, own in phrases.items()}
+    any_of = {kind: _any(kind_phrases) for kind, kind_phrases in phrases.items()}
     word, percent = _any(degrees), f"(?:[%٪％﹪]|{any_of['unit']})"
     number = (
         rf"(?:(?P<before>[%٪％]|{any_of['percent_before']}) ?)?(?P<number>{_NUMBER})"
@@ -205,8 +205,8 @@ def _words() -> _Words:
     )
     # in words, it is all that the last sentence or the last brackets say
     begins = rf"(?:{subject.replace('subject', 'speaker')}|(?<![^\n.!?。！？(（]) ?)"
-    said = rf"[(（]?{begins}(?P<word>{word}){rest}(?=\W{{0,9}}\Z)"
-    about_oneself = rf"(?P<statement>(?:{measured}|{said}))"
+    in_words = rf"[(（]?{begins}(?P<word>{word}){rest}(?=\W{{0,9}}\Z)"
+    about_oneself = rf"(?P<statement>(?:{measured}|{in_words}))"
     return _Words(
         names=tuple({_plain(cue) for cue in phrases["cue"]}),
         name=re.compile(name, re.IGNORECASE),

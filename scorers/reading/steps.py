@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import ABSTAINED, Answer
-from halu_tasks.scorers.reading.clauses import ASIDES, clauses, declines, signs
+from halu_tasks.scorers.reading.clauses import ASIDES, declines, signs, split_clauses
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, Token, lexicon
 from halu_tasks.scorers.reading.reply import ReplyText, sentences
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
@@ -35,7 +35,7 @@ _MOST_MARKERS, _MOST_RETRACTIONS = 100, 10
 _LONGEST_VALUE, _LONGEST_TOPIC, _LONGEST_FORM = 100, 60, 60
 
 
-class Found(NamedTuple):
+class StepResult(NamedTuple):
     """A label that a step has found, and the sentence that it stands on; None if that is no sentence."""
 
     label: str
@@ -73,7 +73,7 @@ class ReplyPart:
         for sentence in self.sentences if self.vocabulary.names_labels else ():
             for token in (token for token in sentence.tokens if token.kind == "label"):
                 is_title = _is_title(sentence, token)
-                if is_title or (sentence.starts_line and not sentence.goes_on(0, token.start)):
+                if is_title or (sentence.starts_line and not sentence.has_content(0, token.start)):
                     stands_out = is_title or self.vocabulary.whole_value(sentence) is not None
                     heads[token.label] = heads.get(token.label, False) or stands_out
         return heads
@@ -96,11 +96,11 @@ class ReplyPart:
                         return index, value.label
                     if value and value.kind == "label" and not value.label:
                         behind = [clause for clause in sentence.clauses if clause.end > token.end]
-                        return index, vocabulary.judged(behind) or ""
+                        return index, vocabulary.label_of_clauses(behind) or ""
         return -1, ""
 
 
-Step = Callable[[ReplyPart], Found | None]
+Step = Callable[[ReplyPart], StepResult | None]
 """Looks for a label in one way."""
 
 
@@ -124,89 +124,93 @@ class Question:
         if len(text) <= _LONGEST_FORM and (label := self.vocabulary.forms.get(text.strip("*_`\"' .!").lower())):
             start = reply.find(text, reply.text_start)
             return Answer(label, step="form", place=(start, start + len(text)))
-        found = [self.vocabulary.parse(sentence.text, sentence) for sentence in reply.sentences]
+        parsed = [self.vocabulary.parse(sentence.text, sentence) for sentence in reply.sentences]
         objects = [value.content for value in reply.values]
-        another = next((at for at, sentence in enumerate(found) if at and sentence.text.startswith("question:")), 0)
-        if another:  # a base model goes on with the next question
-            answer = self._read(found[:another], reply, objects)
+        next_question = next(
+            (at for at, sentence in enumerate(parsed) if at and sentence.text.startswith("question:")), 0
+        )
+        if next_question:  # a base model goes on with the next question
+            answer = self._read_sentences(parsed[:next_question], reply, objects)
             if (answer.value and not answer.inferred) or answer.outcome == ABSTAINED:
                 return answer
-        return self._read(found, reply, objects)
+        return self._read_sentences(parsed, reply, objects)
 
-    def _read(self, found: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]) -> Answer[str]:
-        """Return the label of sentences; if they take something back, that of what follows."""
+    def _read_sentences(
+        self, parsed: list[ParsedSentence], reply: ReplyText, objects: Sequence[dict[str, object]]
+    ) -> Answer[str]:
+        """Return the label of sentences, or of what follows if they take something back."""
         vocabulary = self.vocabulary
-        for at, behind, denied in [*islice(self._taken_back(found), _MOST_RETRACTIONS)]:
-            answer = self._first(ReplyPart(vocabulary, [behind, *found[at + 1 :]], reply))
+        for at, rest, before in [*islice(self._retractions(parsed), _MOST_RETRACTIONS)]:
+            answer = self._try_steps(ReplyPart(vocabulary, [rest, *parsed[at + 1 :]], reply))
             # a "no" also answers, confirms or goes on; it takes back another label that was declared
-            if answer.value and (denied is None or self._declares_other(answer, [*found[:at], denied], reply)):
+            if answer.value and (before is None or self._declares_other(answer, [*parsed[:at], before], reply)):
                 return answer
-        answer = self._first(ReplyPart(vocabulary, found, reply, objects))
+        answer = self._try_steps(ReplyPart(vocabulary, parsed, reply, objects))
         # a longer reply that infers a label may also say what cannot be known
-        where = found if answer.value is None else [found[0], found[-1]] if answer.inferred and found else []
-        return Answer(None, "declines", ABSTAINED) if _declined(where) else answer
+        declining = parsed if answer.value is None else [parsed[0], parsed[-1]] if answer.inferred and parsed else []
+        return Answer(None, "declines", ABSTAINED) if _declined(declining) else answer
 
-    def _taken_back(self, found: list[ParsedSentence]) -> Iterator[tuple[int, ParsedSentence, ParsedSentence | None]]:
+    def _retractions(self, parsed: list[ParsedSentence]) -> Iterator[tuple[int, ParsedSentence, ParsedSentence | None]]:
         """Yield the sentences that take something back, the last one first.
 
         Yields:
             The index of the sentence; what it says behind the words that take something back; if they only deny, also
             what it says before them.
         """
-        for at in range(len(found) - 1, -1, -1):
-            sentence = found[at]
+        for at in range(len(parsed) - 1, -1, -1):
+            sentence = parsed[at]
             if at and (token := self.vocabulary.retraction(sentence)):
                 yield at, sentence.part(token.end if token.label else 0), None
                 continue
             start, end = (0, 0) if sentence.is_item else self.vocabulary.denial(sentence)
-            if end and (start or (at and not found[at - 1].asks)):
+            if end and (start or (at and not parsed[at - 1].asks)):
                 yield at, sentence.part(end), sentence.part(0, start)
 
-    def _declares_other(self, answer: Answer[str], found: list[ParsedSentence], reply: ReplyText) -> bool:
-        before = self._first(ReplyPart(self.vocabulary, found, reply))
+    def _declares_other(self, answer: Answer[str], parsed: list[ParsedSentence], reply: ReplyText) -> bool:
+        before = self._try_steps(ReplyPart(self.vocabulary, parsed, reply))
         return bool(before.value) and not before.inferred and before.value != answer.value
 
-    def _first(self, part: ReplyPart) -> Answer[str]:
+    def _try_steps(self, part: ReplyPart) -> Answer[str]:
         for step in self.steps:
-            if (found := step(part)) and found.label:
-                if found.label == UNDECIDED:
+            if (result := step(part)) and result.label:
+                if result.label == UNDECIDED:
                     break
-                line = found.sentence.line.strip() if found.sentence else ""
+                line = result.sentence.line.strip() if result.sentence else ""
                 start = part.reply.find(line, part.reply.text_start) if line else -1
                 place = None if start < 0 else (start, start + len(line))
-                return Answer(found.label, inferred=step is inference, step=step.__name__, place=place)
+                return Answer(result.label, inferred=step is inference, step=step.__name__, place=place)
         return Answer(None, "no verdict")
 
 
 # --- steps ----------------------------------------------------------------------------------------
 
 
-def field(part: ReplyPart) -> Found | None:
+def field(part: ReplyPart) -> StepResult | None:
     """A field of a JSON object that is named after the verdict, or the only one of an object that has a label."""
     for item in part.values:
         if label := _of_fields(part.vocabulary, item):
-            return Found(label, None)
+            return StepResult(label, None)
     return None
 
 
-def checklist(part: ReplyPart) -> Found | None:
+def checklist(part: ReplyPart) -> StepResult | None:
     """A list that says yes or no to each of several labels, and yes to one."""
     if any(token.kind == "declare" for sentence in part.sentences for token in sentence.tokens):
-        return None  # a list is none beside a marker
-    return affirmed(part.vocabulary, part.sentences)
+        return None  # with a marker, a list is no answer
+    return only_affirmed(part.vocabulary, part.sentences)
 
 
-def marker(part: ReplyPart) -> Found | None:
+def marker(part: ReplyPart) -> StepResult | None:
     """The label behind the last marker of a verdict that has one ("Final verdict: False")."""
     # most replies end with theirs, so that the sentences before it need not be looked at
     for at, token in islice(_markers(part.sentences), _MOST_MARKERS):
-        if not token.label and (found := _behind_marker(part, at, token)):
-            found = Found(UNDECIDED, found.sentence) if _is_contradicted(part, at, token, found) else found
-            return found if found.label != UNDECIDED else _decided_later(part, at) or found
+        if not token.label and (result := _behind_marker(part, at, token)):
+            result = StepResult(UNDECIDED, result.sentence) if _is_contradicted(part, at, token, result) else result
+            return result if result.label != UNDECIDED else _decided_later(part, at) or result
     return None
 
 
-def statement(part: ReplyPart) -> Found | None:
+def statement(part: ReplyPart) -> StepResult | None:
     """What is stated behind a marker ("Verdict: the answer contains an error"), unless a conclusion follows it."""
     concluded, _ = part.concluded
     for at, token in part.markers:
@@ -215,22 +219,22 @@ def statement(part: ReplyPart) -> Found | None:
             and concluded <= at
             and (label := _stated_behind(part.vocabulary, part.sentences[at], token))
         ):
-            return Found(label, part.sentences[at])
+            return StepResult(label, part.sentences[at])
     return None
 
 
-def conclusion(part: ReplyPart) -> Found | None:
+def conclusion(part: ReplyPart) -> StepResult | None:
     """A conclusion that states the label ("Hence it is false.")."""
     at, label = part.concluded
-    return Found(label, part.sentences[at]) if label else None
+    return StepResult(label, part.sentences[at]) if label else None
 
 
-def topic(part: ReplyPart) -> Found | None:
+def topic(part: ReplyPart) -> StepResult | None:
     """The last line "topic: yes", or a last question and its answer."""
-    vocabulary, found = part.vocabulary, part.sentences
-    if len(found) > 1 and found[-2].asks and (label := vocabulary.answered(found[-2], found[-1])):
-        return Found(label, found[-1])
-    for sentence in reversed(found):
+    vocabulary, parsed = part.vocabulary, part.sentences
+    if len(parsed) > 1 and parsed[-2].asks and (label := vocabulary.label_of_own_question(parsed[-2], parsed[-1])):
+        return StepResult(label, parsed[-1])
+    for sentence in reversed(parsed):
         for token in sentence.tokens[: -_MOST_MARKERS - 1 : -1]:
             if (
                 token.kind == "stop"
@@ -238,21 +242,21 @@ def topic(part: ReplyPart) -> Found | None:
                 and "?" not in sentence.text[: token.start]
             ):
                 value = vocabulary.value(sentence, token.end)
-                ends = value and value.label and not sentence.goes_on(value.end)
+                ends = value and value.label and not sentence.has_content(value.end)
                 if ends and (label := _of_topic(vocabulary, sentence, token.start)):
-                    return Found(label, sentence)
+                    return StepResult(label, sentence)
     return None
 
 
-def weak_marker(part: ReplyPart) -> Found | None:
+def weak_marker(part: ReplyPart) -> StepResult | None:
     """The label behind a word that may also introduce something else ("Answer: no")."""
     for at, token in part.markers:
-        if token.label and (found := _behind_marker(part, at, token)):
-            return found
+        if token.label and (result := _behind_marker(part, at, token)):
+            return result
     return None
 
 
-def bare_line(part: ReplyPart) -> Found | None:
+def bare_line(part: ReplyPart) -> StepResult | None:
     """A last or first line that is the label alone."""
     if not part.sentences:
         return None
@@ -260,7 +264,7 @@ def bare_line(part: ReplyPart) -> Found | None:
     if last.is_item and first.is_item:
         listed = {value.label for sentence in part.sentences if (value := part.vocabulary.whole_value(sentence))}
         if len(listed) > 1:
-            return Found(UNDECIDED, last)
+            return StepResult(UNDECIDED, last)
     for sentence in (last, first):
         value = part.vocabulary.whole_value(sentence)
         if sentence is last and value and value.kind in ("yes", "no") and _answers_another(part):
@@ -268,24 +272,24 @@ def bare_line(part: ReplyPart) -> Found | None:
         if value and value.kind == "label" and sum(part.heads.values()) > 1:
             return None
         if value and (len(part.sentences) == 1 or (value.kind != "surely" and not sentence.asks)):
-            return Found(value.label, sentence)
+            return StepResult(value.label, sentence)
     return None
 
 
-def last_clause(part: ReplyPart) -> Found | None:
+def last_clause(part: ReplyPart) -> StepResult | None:
     """A last line that ends in the label ("…, hence True")."""
     if part.goes_through or not part.sentences or (last := part.sentences[-1]).asks:
         return None
     begun = part.vocabulary.value(last)
     lists_some = begun and begun.kind == "several" and begun.label == UNDECIDED
     if lists_some and all(token.kind in _LISTED for token in last.tokens):
-        return Found(UNDECIDED, last)  # "Yes, No"
+        return StepResult(UNDECIDED, last)  # "Yes, No"
     values = (part.vocabulary.whole_value(last, start) for start in _parts(last))
     value = next(filter(None, values), None)
-    return Found(value.label, last) if value else None
+    return StepResult(value.label, last) if value else None
 
 
-def last_word(part: ReplyPart) -> Found | None:
+def last_word(part: ReplyPart) -> StepResult | None:
     """A yes or a no that is the last word ("After a check of the date yes.")."""
     last = part.sentences[-1] if part.sentences and not part.goes_through else None
     clause = last.clauses[-1] if last and not last.asks and last.clauses else None
@@ -294,13 +298,13 @@ def last_word(part: ReplyPart) -> Found | None:
     if _answers_another(part):
         return None
     *before, token = clause.tokens
-    is_answer = token.kind in ("yes", "no") and token.label != "after" and not last.goes_on(token.end)
+    is_answer = token.kind in ("yes", "no") and token.label != "after" and not last.has_content(token.end)
     if not is_answer or last.says_nothing(token.start) or any(other.kind in _DOUBTS for other in before):
         return None
-    return Found(part.vocabulary.no(token) if token.kind == "no" else part.vocabulary.yes, last)
+    return StepResult(part.vocabulary.no(token) if token.kind == "no" else part.vocabulary.yes, last)
 
 
-def first_word(part: ReplyPart) -> Found | None:
+def first_word(part: ReplyPart) -> StepResult | None:
     """A first line that begins with the label ("No, the year differs.")."""
     if part.goes_through or not part.sentences:
         return None
@@ -309,19 +313,19 @@ def first_word(part: ReplyPart) -> Found | None:
     if value is None or value.kind == "surely" or (value.kind == "yes" and _declined(part.sentences)):
         return None
     if value.kind in ("good", "bad") and any(declines(clause) for clause in first.clauses if clause.end > value.end):
-        return Found(UNDECIDED, first)  # "Hallucination: unclear"
+        return StepResult(UNDECIDED, first)  # "Hallucination: unclear"
     if value.kind in ("yes", "no"):
         beside = [clause for clause in first.clauses if clause.opener == "bound" and clause.start >= value.end]
-        if part.vocabulary.judged(beside) not in (None, value.label, *NO_VALUE):
-            return Found(UNDECIDED, first)  # "Yes, the summary is faithful", of whether it hallucinates
-    begins = value.label not in NO_VALUE and first.starts_line and part.vocabulary.begins(first, value)
-    return Found(value.label, first) if begins else None
+        if part.vocabulary.label_of_clauses(beside) not in (None, value.label, *NO_VALUE):
+            return StepResult(UNDECIDED, first)  # "Yes, the summary is faithful", of whether it hallucinates
+    begins = value.label not in NO_VALUE and first.starts_line and part.vocabulary.is_answer_at_start(first, value)
+    return StepResult(value.label, first) if begins else None
 
 
-def inference(part: ReplyPart) -> Found | None:
+def inference(part: ReplyPart) -> StepResult | None:
     """What the sentences state of the judged text, if all of them say the same; in a long reply, the first one."""
     label = part.vocabulary.infer([sentence for sentence in part.sentences if not sentence.only_mentions])
-    return Found(label, None) if label else None
+    return StepResult(label, None) if label else None
 
 
 STEPS: tuple[Step, ...] = (
@@ -334,18 +338,18 @@ STEPS: tuple[Step, ...] = (
 # --- what steps share -----------------------------------------------------------------------------
 
 
-def affirmed(vocabulary: Vocabulary, found: Sequence[ParsedSentence]) -> Found | None:
+def only_affirmed(vocabulary: Vocabulary, parsed: Sequence[ParsedSentence]) -> StepResult | None:
     """Return the only label that a list affirms with a yes or a sign, of several with a yes, a no or a sign each."""
     if not vocabulary.names_labels:
         return None
-    tokens = [(token, vocabulary.sign(sentence, token), sentence) for sentence in found for token in sentence.tokens]
+    tokens = [(token, vocabulary.sign(sentence, token), sentence) for sentence in parsed for token in sentence.tokens]
     kinds = (sign is not None for token, sign, _ in tokens if sign is not None or token.kind in ("label", "clue"))
     sign_first = next(kinds, False)
-    marked: dict[str, tuple[bool, ParsedSentence]] = {}
-    label, before, end, of = "", None, 0, None
+    affirms: dict[str, tuple[bool, ParsedSentence]] = {}
+    label, before, end, current = "", None, 0, None
     for token, sign, sentence in tokens:
-        if of is not sentence:
-            of, end = sentence, 0
+        if current is not sentence:
+            current, end = sentence, 0
         if len(_UNKNOWN.findall(sentence.text, end, token.start)) > _MOST_UNKNOWN:
             label = ""  # the sentence is about something else
         end = token.end
@@ -353,31 +357,31 @@ def affirmed(vocabulary: Vocabulary, found: Sequence[ParsedSentence]) -> Found |
         if is_label:
             label = token.label
             if before is not None:
-                marked.setdefault(label, (before, sentence))
+                affirms.setdefault(label, (before, sentence))
                 before = None
         elif sign is not None and sign_first:
             before = sign
         elif sign is not None and label:
-            marked.setdefault(label, (sign, sentence))
+            affirms.setdefault(label, (sign, sentence))
             label = ""
         elif token.kind not in _BETWEEN:
             label = ""
-    affirmed = [Found(label, sentence) for label, (holds, sentence) in marked.items() if holds]
-    return affirmed[0] if len(marked) > 1 == len(affirmed) else None
+    results = [StepResult(label, sentence) for label, (holds, sentence) in affirms.items() if holds]
+    return results[0] if len(affirms) > 1 == len(results) else None
 
 
 def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
     """Return the label of the last member that is named after the verdict, or of the only member with a label."""
-    named, others, reads = None, [], []
-    for name, given in item.items():
-        member = "none" if given in (None, []) and _names_fault(vocabulary, name) else given
+    named, other_labels, parsed = None, [], []
+    for name, content in item.items():
+        member = "none" if content in (None, []) and _names_fault(vocabulary, name) else content
         if not isinstance(member, str | bool | int) or len(str(member)) > _LONGEST_VALUE:
             continue
         sentence = vocabulary.parse(f"{name}: {vocabulary.as_words(member)}".replace("_", " "))
-        reads.append(sentence)
+        parsed.append(sentence)
         colon = sentence.text.find(":")
         value = vocabulary.value(sentence, colon)
-        decided = value and value.label != UNDECIDED and not sentence.goes_on(value.end)
+        decided = value and value.label != UNDECIDED and not sentence.has_content(value.end)
         label = _of_topic(vocabulary, sentence, colon) or (value.label if value and decided else None)
         kinds = {token.kind for token in sentence.tokens if token.start < colon}
         if value and label and value.kind == "label" and kinds & {"bad", "worse"}:
@@ -387,9 +391,9 @@ def _of_fields(vocabulary: Vocabulary, item: dict[str, object]) -> str | None:
         if label and (is_flag or kinds & {"declare", "field", "good", "bad", "whole"}):
             named = label
         elif label:
-            others.append(label)
-    each = affirmed(vocabulary, reads)
-    return (each and each.label) or named or (others[0] if len(item) == len(others) == 1 else None)
+            other_labels.append(label)
+    each = only_affirmed(vocabulary, parsed)
+    return (each and each.label) or named or (other_labels[0] if len(item) == len(other_labels) == 1 else None)
 
 
 def _names_fault(vocabulary: Vocabulary, name: str) -> bool:
@@ -399,25 +403,25 @@ def _names_fault(vocabulary: Vocabulary, name: str) -> bool:
 def _of_topic(vocabulary: Vocabulary, sentence: ParsedSentence, colon: int) -> str | None:
     """Return the label of "topic: yes" or "topic? No", if the topic has words of judgment."""
     titles = [clause for clause in sentence.clauses if clause.end == colon <= _LONGEST_TOPIC and not clause.opener]
-    said = {good for clause in titles for good, _ in signs(clause)}
+    polarities = {good for clause in titles for good, _ in signs(clause)}
     value = vocabulary.value(sentence, colon)
-    if len(said) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
+    if len(polarities) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
         return None
     is_truth = re.search(r"\b(?:true|false)\b", sentence.text[colon : value.end])
     if value.kind in ("good", "bad") and (titles[0].has("negate", "declare") or not is_truth):
         return None
-    return vocabulary.of_good((True in said) == (value.kind in ("yes", "good")))
+    return vocabulary.label_of_polarity((True in polarities) == (value.kind in ("yes", "good")))
 
 
 def _answers_another(part: ReplyPart) -> bool:
     """Return whether the last sentence answers a question of the reply's own that judges nothing."""
-    asked = part.sentences[-2] if len(part.sentences) > 1 and part.sentences[-2].asks else None
-    return asked is not None and not any(token.kind in ("good", "bad", "label") for token in asked.tokens)
+    question = part.sentences[-2] if len(part.sentences) > 1 and part.sentences[-2].asks else None
+    return question is not None and not any(token.kind in ("good", "bad", "label") for token in question.tokens)
 
 
-def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
+def _behind_marker(part: ReplyPart, at: int, marker: Token) -> StepResult | None:
     sentence, start = part.sentences[at], marker.end
-    if not sentence.goes_on(start):
+    if not sentence.has_content(start):
         if at + 1 == len(part.sentences):
             return None
         sentence, start = part.sentences[at + 1], 0
@@ -425,28 +429,28 @@ def _behind_marker(part: ReplyPart, at: int, marker: Token) -> Found | None:
         index = at + (sentence is not part.sentences[at])
         below = part.sentences[index + 1] if index + 1 < len(part.sentences) else None
         is_own = below is not None and not below.asks and not any(token.kind == "declare" for token in below.tokens)
-        other = part.vocabulary.whole_value(below) if below and is_own and not sentence.goes_on(value.end) else None
+        other = part.vocabulary.whole_value(below) if below and is_own and not sentence.has_content(value.end) else None
         if other and _FAMILY.get(other.kind) == _FAMILY.get(value.kind) and other.label != value.label:
-            return Found(UNDECIDED, sentence)  # two verdicts on two lines
+            return StepResult(UNDECIDED, sentence)  # two verdicts on two lines
         label = UNDECIDED if sentence.text[value.end :].lstrip().startswith("?") else value.label
-        return Found(label, sentence) if label else None
+        return StepResult(label, sentence) if label else None
     is_title = not marker.label and sentence.starts_line and _TITLE.match(sentence.text, marker.end)
     declined = is_title and any(declines(clause) for clause in sentence.clauses if clause.end > start)
-    return Found(UNDECIDED, sentence) if declined else None
+    return StepResult(UNDECIDED, sentence) if declined else None
 
 
-def _decided_later(part: ReplyPart, at: int) -> Found | None:
+def _decided_later(part: ReplyPart, at: int) -> StepResult | None:
     """Return what the end of a reply decides ("Both are right. Therefore, I choose B.")."""
-    behind = part.sentences[at + 1 :]
-    if not any(token.kind in ("conclude", "pick") for sentence in behind[-2:] for token in sentence.tokens):
+    rest = part.sentences[at + 1 :]
+    if not any(token.kind in ("conclude", "pick") for sentence in rest[-2:] for token in sentence.tokens):
         return None
     if part.concluded[0] > at:
         return conclusion(part)
-    label = part.vocabulary.infer(behind)
-    return Found(label, behind[-1]) if label else None
+    label = part.vocabulary.infer(rest)
+    return StepResult(label, rest[-1]) if label else None
 
 
-def _is_contradicted(part: ReplyPart, at: int, marker: Token, found: Found) -> bool:
+def _is_contradicted(part: ReplyPart, at: int, marker: Token, result: StepResult) -> bool:
     """Return whether one of the two sentences above gives another label behind the same marker."""
     if marker is not part.sentences[at].tokens[0]:
         return False  # "On a second look, final verdict: …"
@@ -455,7 +459,7 @@ def _is_contradicted(part: ReplyPart, at: int, marker: Token, found: Found) -> b
     for number, token in _markers(above) if any(word in sentence.text for sentence in above) else ():
         if not token.label and _word(part, first + number, token) == word:
             other = _behind_marker(part, first + number, token)
-            return bool(other and other.label not in (*NO_VALUE, found.label))
+            return bool(other and other.label not in (*NO_VALUE, result.label))
     return False
 
 
@@ -465,18 +469,18 @@ def _word(part: ReplyPart, at: int, token: Token) -> str:
 
 def _stated_behind(vocabulary: Vocabulary, sentence: ParsedSentence, marker: Token) -> str | None:
     rest = [clause for clause in sentence.clauses if clause.end > marker.end]
-    if not sentence.goes_on(marker.end) or any(clause.opener == "suppose" for clause in rest):
+    if not sentence.has_content(marker.end) or any(clause.opener == "suppose" for clause in rest):
         return None
     is_first = not any(token.end <= marker.start for token in sentence.tokens)
     is_title = sentence.starts_line and _TITLE.match(sentence.text, marker.end) and is_first
     if any(map(declines, rest)):
         return UNDECIDED
-    label = vocabulary.judged(rest)
+    label = vocabulary.label_of_clauses(rest)
     return UNDECIDED if label is None and is_title else label
 
 
-def _markers(found: Sequence[ParsedSentence]) -> Iterator[tuple[int, Token]]:
-    for index, sentence in reversed([*enumerate(found)]):
+def _markers(parsed: Sequence[ParsedSentence]) -> Iterator[tuple[int, Token]]:
+    for index, sentence in reversed([*enumerate(parsed)]):
         for token in reversed(sentence.tokens):
             if token.kind == "declare" and not _is_supposed(sentence, token):
                 yield index, token
@@ -484,13 +488,13 @@ def _markers(found: Sequence[ParsedSentence]) -> Iterator[tuple[int, Token]]:
 
 def _is_title(sentence: ParsedSentence, label: Token) -> bool:
     """Return whether a mark follows a label ("A: …"), or what rates it and no more ("A ✔")."""
-    follows = next(sentence.behind(label.end), None)
+    follows = next(sentence.tokens_after(label.end), None)
     if follows is None or follows.start > label.end + 2 or sentence.text[follows.start] in "();":
         return False
     if follows.kind not in ("good", "bad", "yes", "no"):
         return follows.kind == "stop"
     is_sign = not sentence.text[follows.start].isalnum()
-    return follows.label != "after" and (is_sign or not sentence.goes_on(follows.end))
+    return follows.label != "after" and (is_sign or not sentence.has_content(follows.end))
 
 
 def _is_supposed(sentence: ParsedSentence, marker: Token) -> bool:
@@ -516,8 +520,8 @@ def _is_supposed(sentence: ParsedSentence, marker: Token) -> bool:
 def _parts(sentence: ParsedSentence) -> list[int]:
     """Return where clauses of a sentence begin and its commas end, the last one first, without asides and reasons."""
     asides = [clause for clause in sentence.clauses if clause.opener in ASIDES or clause.has("ask")]
-    others = (clause for clause in sentence.clauses if clause.opener != "because" and clause not in asides)
-    starts = [clause.start for clause in others if clause.start]
+    counted = (clause for clause in sentence.clauses if clause.opener != "because" and clause not in asides)
+    starts = [clause.start for clause in counted if clause.start]
     commas = [token.end for token in sentence.tokens if token.kind == "comma"]
     starts += [end for end in commas if not any(clause.start <= end <= clause.end for clause in asides)]
     return sorted(starts, reverse=True)
@@ -533,20 +537,20 @@ def partly_declines(text: str) -> bool:
 
 def only_declines(text: str) -> bool:
     """Return whether all sentences of a reply decline; False if it has none."""
-    found = _sentences_decline(text)
-    return next(found, False) and all(found)
+    declining = _sentences_decline(text)
+    return next(declining, False) and all(declining)
 
 
 def _sentences_decline(text: str) -> Iterator[bool]:
     words = lexicon(*LANGUAGES, *(f"{name}.{language}" for name in ("judgment", "declining") for language in LANGUAGES))
     folded = (fold(sentence.text) for sentence in sentences(text))
-    return (any(map(declines, clauses(words.scan(sentence), sentence))) for sentence in folded)
+    return (any(map(declines, split_clauses(words.scan(sentence), sentence))) for sentence in folded)
 
 
-def _declined(found: Sequence[ParsedSentence]) -> bool:
+def _declined(parsed: Sequence[ParsedSentence]) -> bool:
     """Return whether the author declines, and does not turn from it ("I am not sure, but B is closer")."""
     return any(
         declines(clause) and not any(other.opener == "turn" for other in sentence.clauses[number + 1 :])
-        for sentence in found
+        for sentence in parsed
         for number, clause in enumerate(sentence.clauses)
     )

@@ -135,22 +135,21 @@ def _answer(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
 
 def _is_echo(reply: ReplyText, source: Passage) -> bool:
     """Return whether lines of the prompt are all that a reply has, some of them none of the text that it is about."""
-    given = [plain for line in reply.text.split("\n") if (plain := line.strip(MARKUP))]
-    if len(given) < 2 or given[0] not in reply.prompt:
+    reply_lines = [plain for line in reply.text.split("\n") if (plain := line.strip(MARKUP))]
+    if len(reply_lines) < 2 or reply_lines[0] not in reply.prompt:
         return False
-    return not reply.own.strip() and any(line not in source.text for line in given)
+    return not reply.without_prompt.strip() and any(line not in source.text for line in reply_lines)
 
 
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
         strings = (string.rstrip(_STOPS) for string in strings)
-    given = [string for string in strings if string]
-    return [*dict.fromkeys(given)] if unit == "sentence" else given
+    nonempty = [string for string in strings if string]
+    return [*dict.fromkeys(nonempty)] if unit == "sentence" else nonempty
 
 
 def _once(strings: list[str], half: int) -> list[str]:
-    """Return strings that are given twice only once."""
     return strings[:half] if strings == 2 * strings[:half] else strings
 
 
@@ -178,24 +177,27 @@ def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
     """Return the lines of a reply if all of them occur in the text."""
     if unit == "replacement" or not source.text:
         return None
-    given = [line for raw in reply.text.splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
-    if not given:
+    reply_lines = [line for raw in reply.text.splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
+    if not reply_lines:
         return Answer(None, "empty")
-    if len(given) == 1 and len(given[0]) <= 8 and _NONE.fullmatch(given[0]):  # it may be a word of the text
+    if (
+        len(reply_lines) == 1 and len(reply_lines[0]) <= 8 and _NONE.fullmatch(reply_lines[0])
+    ):  # it may be a word of the text
         return Answer([])
-    is_within_word = len(given) == 1 and given[0].isalpha() and not source.holds(given[0])  # "Nic", of Nicolas
-    if is_within_word or not all(line in source.text for line in given):
+    is_within_word = (
+        len(reply_lines) == 1 and reply_lines[0].isalpha() and not source.holds(reply_lines[0])
+    )  # "Nic", of Nicolas
+    if is_within_word or not all(line in source.text for line in reply_lines):
         return None
-    return Answer(_strings(_once(given, max(2, len(given) // 2)), unit))
+    return Answer(_strings(_once(reply_lines, max(2, len(reply_lines) // 2)), unit))
 
 
 def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
-    """Return the strings of a list, an object or a table."""
-    found = strings_in(reply.plain, source, unit)
-    if found is None:
+    texts = strings_in(reply.plain, source, unit)
+    if texts is None:
         # its lines are no strings
         return Answer(None, "no string found") if is_data(reply.plain) else None
-    strings = _strings(map(_replacement if unit == "replacement" else bare, found), unit)
+    strings = _strings(map(_replacement if unit == "replacement" else bare, texts), unit)
     return Answer(strings) if strings or unit != "replacement" else Answer(None, "no string found")
 
 
@@ -215,26 +217,26 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         return Answer(None, "nothing behind the cue of the prompt")
     loose: list[str] = []
     is_list = False
-    for rank, given in sections(given_lines, unit):
-        own = [line for line in given if not _repeats(line, reply, source, unit)]
+    for rank, section_lines in sections(given_lines, unit):
+        new_lines = [line for line in section_lines if not _repeats(line, reply, source, unit)]
         if loose and rank < 0:
             break
-        if not own:
+        if not new_lines:
             continue
         if unit == "replacement":
-            strings = _once(_strings(_filled(own, expected), unit), expected)
+            strings = _once(_strings(_filled(new_lines, expected), unit), expected)
             is_sure = len(strings) > 1 or (len(strings) == 1 and not _declines(strings[0]))
-            if len(strings) == 1 and own[0].indent < 0 and _BEGINS.fullmatch(strings[0]):
+            if len(strings) == 1 and new_lines[0].indent < 0 and _BEGINS.fullmatch(strings[0]):
                 return None  # the reply breaks off
         else:
-            strings, is_sure = _found_on(own, source, unit)
+            strings, is_sure = _strings_on(new_lines, source, unit)
             strings = _strings(strings, unit)
-        if is_sure and unit != "replacement" and _is_none_with_remarks(own):
+        if is_sure and unit != "replacement" and _is_none_with_remarks(new_lines):
             return Answer([])
         if is_sure:
             return Answer(strings)
-        is_list = len(strings) > 1 and own[0].indent >= 0
-        texts = strings[:2] or [own[0].text.partition(":")[0]]
+        is_list = len(strings) > 1 and new_lines[0].indent >= 0
+        texts = strings[:2] or [new_lines[0].text.partition(":")[0]]
         if unit != "replacement" and all(_says_nothing(string, unit) for string in texts):
             return Answer([])
         loose = loose or strings
@@ -246,11 +248,16 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
     return Answer(None, "no string of the text") if is_off_topic else Answer(loose)
 
 
-def _is_none_with_remarks(given: list[Line]) -> bool:
+def _is_none_with_remarks(section_lines: list[Line]) -> bool:
     """Return whether the first of several lines is a "none" alone, and no list follows."""
-    first = fold(given[0].text).strip(" .。!*_`\"'")
+    first = fold(section_lines[0].text).strip(" .。!*_`\"'")
     is_none = any((word.start, word.end, word.kind) == (0, len(first), "none") for word in words().scan(first))
-    return is_none and len(given) > 1 and given[0].gap < given[1].gap and all(line.indent < 0 for line in given)
+    return (
+        is_none
+        and len(section_lines) > 1
+        and section_lines[0].gap < section_lines[1].gap
+        and all(line.indent < 0 for line in section_lines)
+    )
 
 
 def _repeats(line: Line, reply: ReplyText, source: Passage, unit: Unit) -> bool:
@@ -269,11 +276,11 @@ def _is_running(string: str, reply: ReplyText) -> bool:
     return length > 8 or (length > 4 and end in _ENDS) or (length > 1 and end in _QUESTION)
 
 
-def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str], bool]:
+def _strings_on(section_lines: list[Line], source: Passage, unit: Unit) -> tuple[list[str], bool]:
     """Return the strings on the lines of a section, and whether some occur in the text."""
     strings: list[str] = []
     is_held = False
-    for line in given:
+    for line in section_lines:
         text = line.text[:LONGEST].strip(SPACE)
         if line.indent >= 0 and not source.holds(text):
             rank, text = labelled(text, unit)
@@ -281,24 +288,24 @@ def _found_on(given: list[Line], source: Passage, unit: Unit) -> tuple[list[str]
                 continue
         if line.indent >= 0 and _is_called_right(text, source):
             continue
-        found = _parts_of(text, source, unit, is_item=line.indent >= 0)
-        is_item = line.indent >= 0 or _gives(text, found, unit)
-        is_comment = line.is_prose and (line.gap or not given[0].is_prose) if unit == "entity" else True
+        parts = _parts_of(text, source, unit, is_item=line.indent >= 0)
+        is_item = line.indent >= 0 or _gives(text, parts, unit)
+        is_comment = line.is_prose and (line.gap or not section_lines[0].is_prose) if unit == "entity" else True
         if strings and is_comment and not is_item:
             if unit == "entity" and line.gap:  # a remark after the list
                 break
             continue
-        is_held = is_held or bool(found)
-        if not found and line.indent < 0 and _LABEL.match(text):
+        is_held = is_held or bool(parts)
+        if not parts and line.indent < 0 and _LABEL.match(text):
             continue
-        if found or unit == "entity":
-            strings += found or _loose_entities(text)
+        if parts or unit == "entity":
+            strings += parts or _loose_entities(text)
         elif unit == "passage" and is_item:
             strings.append(_wrong_part(text))
-    paragraph = next((at for at, line in enumerate(given) if at and line.gap), len(given))
+    paragraph = next((at for at, line in enumerate(section_lines) if at and line.gap), len(section_lines))
     strings = _once(strings, max(2, len(strings) // 2))
     loose = bare if unit == "sentence" else _wrong_part
-    return strings or [loose(line.text) for line in given[:paragraph] if not _LABEL.match(line.text)], is_held
+    return strings or [loose(line.text) for line in section_lines[:paragraph] if not _LABEL.match(line.text)], is_held
 
 
 def _is_called_right(text: str, source: Passage) -> bool:
@@ -306,28 +313,28 @@ def _is_called_right(text: str, source: Passage) -> bool:
     return bool(held) and bool(_RIGHT_AFTER.match(text, text.find(held) + len(held)))
 
 
-def _gives(text: str, found: list[str], unit: Unit) -> bool:
+def _gives(text: str, parts: list[str], unit: Unit) -> bool:
     """Return whether a line without a list mark gives strings, and does not speak of them."""
     if unit == "sentence":
-        return len(found) == 1 and len(found[0]) > 0.8 * len(text)
-    return bool(found) and text.lstrip(_MARKS).startswith(found[0])
+        return len(parts) == 1 and len(parts[0]) > 0.8 * len(text)
+    return bool(parts) and text.lstrip(_MARKS).startswith(parts[0])
 
 
 def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[str]:
     """Return the parts of a line that occur in the text and that it does not call right."""
-    whole = _as_it_is(text, source) if unit == "sentence" else _held(text, source)
+    line_string = _as_it_is(text, source) if unit == "sentence" else _held(text, source)
     for parts in _divided(text) if unit != "sentence" else ():
         held = [_held(part, source) for part in parts]
-        found = sum(map(bool, held))
-        is_strong = text.count(";") + 1 == len(parts) <= 2 * found
+        held_count = sum(map(bool, held))
+        is_strong = text.count(";") + 1 == len(parts) <= 2 * held_count
         is_short = unit == "entity" and all(part.count(" ") < 8 for part in parts)
         # "a and c" may be one string of the text, and a sentence with a changed word consists of parts that are not
-        is_list = is_strong or is_short or (found == len(parts) and not source.resembles(text))
-        if found > 1 and is_list and len(held[0]) >= len(whole):
-            return [own or _wrong_part(part) for own, part in zip(held, parts, strict=True)]
-    if not whole and unit != "sentence" and (alias := _ALIAS.fullmatch(text)):
-        whole = _as_it_is(alias[1], source)
-    return [whole] if whole else _set_off(text, source, unit, is_item=is_item)
+        is_list = is_strong or is_short or (held_count == len(parts) and not source.resembles(text))
+        if held_count > 1 and is_list and len(held[0]) >= len(line_string):
+            return [string or _wrong_part(part) for string, part in zip(held, parts, strict=True)]
+    if not line_string and unit != "sentence" and (alias := _ALIAS.fullmatch(text)):
+        line_string = _as_it_is(alias[1], source)
+    return [line_string] if line_string else _set_off(text, source, unit, is_item=is_item)
 
 
 def _held(text: str, source: Passage) -> str:
@@ -449,30 +456,32 @@ def _replacement(text: str) -> str:
     return _wrong_part(text)
 
 
-def _filled(given: list[Line], expected: int) -> list[str]:
+def _filled(section_lines: list[Line], expected: int) -> list[str]:
     """Return the replacements on the lines of a section; empty if they are running text."""
-    is_marked = any(line.indent >= 0 for line in given)
-    if len(given) > expected and not is_marked:
-        given = next((each for each in _paragraphs(given) if len(each) == expected), given)
-    own = [_replacement(line.text) for line in given]
+    is_marked = any(line.indent >= 0 for line in section_lines)
+    if len(section_lines) > expected and not is_marked:
+        section_lines = next((each for each in _paragraphs(section_lines) if len(each) == expected), section_lines)
+    strings = [_replacement(line.text) for line in section_lines]
     short = [
         string
-        for line, string in zip(given, own, strict=True)
+        for line, string in zip(section_lines, strings, strict=True)
         if is_marked or not line.is_prose or not bare(line.text).startswith(string)
     ]
-    if len(short) == len(given) == 1 < expected:
-        divisions = sorted(_divided(given[0].text), key=lambda parts: len(parts) != expected)
+    if len(short) == len(section_lines) == 1 < expected:
+        divisions = sorted(_divided(section_lines[0].text), key=lambda parts: len(parts) != expected)
         return [*map(_replacement, divisions[0])] if divisions else short
-    if len(short) in (len(given), expected):
+    if len(short) in (len(section_lines), expected):
         return short
-    if len(given) == 1:
-        return _named(given[0].text, expected)
-    return own if len(given) == expected and not any("<mask>" in line.text for line in given) else []
+    if len(section_lines) == 1:
+        return _named(section_lines[0].text, expected)
+    return (
+        strings if len(section_lines) == expected and not any("<mask>" in line.text for line in section_lines) else []
+    )
 
 
-def _paragraphs(given: list[Line]) -> list[list[Line]]:
-    starts = [at for at, line in enumerate(given) if line.gap or not at]
-    return [given[start:end] for start, end in zip(starts, [*starts[1:], len(given)], strict=True)]
+def _paragraphs(section_lines: list[Line]) -> list[list[Line]]:
+    starts = [at for at, line in enumerate(section_lines) if line.gap or not at]
+    return [section_lines[start:end] for start, end in zip(starts, [*starts[1:], len(section_lines)], strict=True)]
 
 
 def _named(text: str, expected: int) -> list[str]:
@@ -511,18 +520,23 @@ def _says_nothing(text: str, unit: Unit) -> bool:
     plain = fold(text[:_SHORT]).strip(" \n*_`\"'([{<>}])")
     if not plain.strip("-–—∅"):
         return True
-    found = [*words().scan(plain)]
-    if found and found[0].kind == "none" and not found[0].start:
-        rest = plain[found[0].end :]
+    tokens = [*words().scan(plain)]
+    if tokens and tokens[0].kind == "none" and not tokens[0].start:
+        rest = plain[tokens[0].end :]
         if text.lstrip()[:1] in ("(", "[") or (not rest[:1].strip(".,;:") and (unit != "sentence" or rest[:1] != " ")):
             return True
-    about = {word.kind for word in found}
-    if len(text) < _SHORT / 2 and about & {"none", "no"} and about & {"wrong", "passage"} and found[-1].kind != "right":
+    about = {word.kind for word in tokens}
+    if (
+        len(text) < _SHORT / 2
+        and about & {"none", "no"}
+        and about & {"wrong", "passage"}
+        and tokens[-1].kind != "right"
+    ):
         return True
     if len(text) < _SHORT / 4 and {"all", "right"} <= about and not about & {"no", "wrong"}:
         return True
-    if found and found[-1].kind == "none" and found[-1].end == len(plain.rstrip(" .")):
-        return plain[: found[-1].start].rstrip().endswith(":")
+    if tokens and tokens[-1].kind == "none" and tokens[-1].end == len(plain.rstrip(" .")):
+        return plain[: tokens[-1].start].rstrip().endswith(":")
     of_task = about & {"wrong", "sentence", "passage", "entity"}
     is_about_task = of_task or plain.isalpha() or ("right" in about and (unit != "sentence" or len(text) < 40))
     return bool(len(text) < _SHORT and is_about_task and hallucinates(text).value == NO)

@@ -23,7 +23,7 @@ def strings_in(text: str, source: Passage, unit: Unit) -> list[str] | None:
         source: What strings are looked up in; the field that holds some of it is read, whatever its name.
         unit: What was asked for, after which fields are named.
     """
-    found = None
+    result = None
     if not any(char in text for char in "[{|"):
         return None
     end = -1
@@ -32,12 +32,12 @@ def strings_in(text: str, source: Passage, unit: Unit) -> list[str] | None:
             strings = _of_value(value.content, source, unit)
             is_next = isinstance(value.content, dict) and not text[end : value.start].strip(" ,\n")
             if strings is not None:
-                found = found + strings if found and is_next else strings  # one object on each line
+                result = result + strings if result and is_next else strings  # one object on each line
             end = value.end
     for table in _tables(text, source):
         strings = _of_value(table, source, unit)
-        found = found if strings is None else strings
-    return found
+        result = result if strings is None else strings
+    return result
 
 
 def is_data(text: str) -> bool:
@@ -48,8 +48,8 @@ def is_data(text: str) -> bool:
 
 def _tables(text: str, source: Passage) -> Iterator[list[Any]]:
     """Yield the tables of a text as lists of rows; rows that are a part of the source are strings."""
-    given = (line.strip() for line in text.splitlines()[:MOST_LINES]) if "|" in text else ()
-    for is_table, group in groupby(given, key=lambda line: "|" in line[1:]):
+    stripped_lines = (line.strip() for line in text.splitlines()[:MOST_LINES]) if "|" in text else ()
+    for is_table, group in groupby(stripped_lines, key=lambda line: "|" in line[1:]):
         rows = [row for row in group if is_table and set(row) - set("|-:= ")]
         cells = [[cell.strip("*`_ ") for cell in row.strip("|").split("|")] for row in rows]
         if rows and all(row in source.text for row in rows):
@@ -111,26 +111,26 @@ def _calls_right(name: str, entry: Any) -> bool:
     about, plain = kinds(name), str(entry).strip().lower()
     if plain in _YES or plain in _NO:
         return ("right" if plain in _YES else "wrong") in about and not {"right", "wrong"} <= about
-    return "field" in about and "right" in (said := kinds(plain)) and "wrong" not in said
+    return "field" in about and "right" in (entry_kinds := kinds(plain)) and "wrong" not in entry_kinds
 
 
 def _joined(parts: Iterable[list[str] | None]) -> list[str] | None:
-    own = [*parts]
-    return None if None in own else [string for part in own for string in part or []]
+    lists = [*parts]
+    return None if None in lists else [string for part in lists for string in part or []]
 
 
 def _fit(name: str, unit: Unit) -> int:
     """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
-    found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
+    name_kinds = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
     wanted, avoided = {"wrong", "original"}, {"right", "corrected"}
     if unit == "replacement":
         wanted, avoided = avoided | {"replacement"}, wanted
-    if found & {"aside", "field", "analysis"}:
+    if name_kinds & {"aside", "field", "analysis"}:
         return -1
-    if found & wanted:
+    if name_kinds & wanted:
         return 3
-    if found & avoided:
+    if name_kinds & avoided:
         return -1
-    if found & {unit, "entity"}:
+    if name_kinds & {unit, "entity"}:
         return 2
-    return 1 if found & {"mask", "final"} else 0
+    return 1 if name_kinds & {"mask", "final"} else 0

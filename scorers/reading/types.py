@@ -8,7 +8,7 @@ from halu_tasks.scorers.reading.clauses import Clause, stated
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.sentence import ParsedSentence
 from halu_tasks.scorers.reading.steps import STEPS, last_word
-from halu_tasks.scorers.reading.vocabulary import Value, Vocabulary
+from halu_tasks.scorers.reading.vocabulary import LabelMatch, Vocabulary
 
 TYPE_STEPS = tuple(step for step in STEPS if step is not last_word)
 """How a type is looked for, in order."""
@@ -17,32 +17,34 @@ TYPE_STEPS = tuple(step for step in STEPS if step is not last_word)
 class Types(Vocabulary):
     """The words of a question whose labels are types that a lexicon names (`label`), or tells by a word (`clue`)."""
 
-    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
-        return Value("label", "" if negated else token.label, token.end)
+    def _label_match(self, token: Token, negated: bool, partly: bool) -> LabelMatch:
+        return LabelMatch("label", "" if negated else token.label, token.end)
 
     def other(self, label: str) -> str:
-        """Return the last label: "no" and "0" are no type."""
+        """Return the last label, which "no" and "0" stand for."""
         return self.labels[-1]
 
-    def judged(self, found: list[Clause]) -> str | None:
+    def label_of_clauses(self, clauses: list[Clause]) -> str | None:
         """Return the type that the clauses name, if it is one alone."""
-        said = {label for clause in stated(found) for label, holds, _ in self._types(clause) if holds}
-        return said.pop() if len(said) == 1 else None
+        labels = {label for clause in stated(clauses) for label, holds, _ in self._types(clause) if holds}
+        return labels.pop() if len(labels) == 1 else None
 
-    def infer(self, found: list[ParsedSentence]) -> str | None:
+    def infer(self, sentences: list[ParsedSentence]) -> str | None:
         """Return the type that a conclusion names, or that all sentences name; else the one that clues speak for."""
         named: list[tuple[str, bool]] = []
         denied: set[str] = set()
         hinted: list[str] = []
         unsure: set[str] = set()
-        for sentence in found:
+        for sentence in sentences:
             clauses = stated(sentence.clauses)
             types = [named_type for clause in clauses for named_type in self._types(clause)]
-            said = [label for label, holds, sure in types if holds and sure]
+            sure_labels = [label for label, holds, sure in types if holds and sure]
             denied |= {label for label, holds, _ in types if not holds}
             unsure |= {label for label, holds, _ in types if holds}
-            if said:
-                named.append((said[-1], any(c.opener == "conclude" or c.has("conclude") for c in sentence.clauses)))
+            if sure_labels:
+                named.append(
+                    (sure_labels[-1], any(c.opener == "conclude" or c.has("conclude") for c in sentence.clauses))
+                )
             hinted += [label for clause in clauses for label in self._clues(clause)]
         concluded = [label for label, concludes in named if concludes]
         labels = {label for label, _ in named}
@@ -58,7 +60,7 @@ class Types(Vocabulary):
     def _types(self, clause: Clause) -> Iterator[tuple[str, bool, bool]]:
         """Yield each type in a clause, whether the clause says that it is the type, and whether this is sure."""
         negated = False
-        for tokens in _segments(clause.tokens):
+        for tokens in _split_at_commas(clause.tokens):
             kinds = {token.kind for token in tokens}
             negated = negated and "label" in kinds and not kinds & {"changed", "declare", "best"}
             several = len({token.label for token in tokens if token.kind == "label"}) > 1
@@ -67,8 +69,8 @@ class Types(Vocabulary):
                 if token.kind in ("negate", "no", "cannot") and token.label != "after":
                     negated = True
                 elif token.kind in ("label", "place"):
-                    behind = tokens[index + 1 : index + 3]
-                    turned = any(other.kind == "no" and other.label == "after" for other in behind)
+                    following = tokens[index + 1 : index + 3]
+                    turned = any(other.kind == "no" and other.label == "after" for other in following)
                     holds = not negated and not turned and "same" not in kinds
                     sure = token.kind == "place" or bool(kinds & {"strong", "changed", "declare", "best"})
                     sure = sure or " " in clause.text[token.start : token.end]
@@ -76,15 +78,14 @@ class Types(Vocabulary):
                         yield token.label, holds, sure
 
     def _clues(self, clause: Clause) -> list[str]:
-        segments = [(tokens, {token.kind for token in tokens}) for tokens in _segments(clause.tokens)]
+        segments = [(tokens, {token.kind for token in tokens}) for tokens in _split_at_commas(clause.tokens)]
         if not any("changed" in kinds for _, kinds in segments):
             return []
         changed = [tokens for tokens, kinds in segments if "same" not in kinds]
         return [token.label for tokens in changed for token in tokens if token.kind == "clue"]
 
 
-def _segments(tokens: list[Token]) -> list[list[Token]]:
-    """Return the tokens between commas."""
+def _split_at_commas(tokens: list[Token]) -> list[list[Token]]:
     segments: list[list[Token]] = [[]]
     for token in tokens:
         if token.kind == "comma":

@@ -104,21 +104,21 @@ class VerdictReader:
         text = ends(_TAG.sub("", text.replace("\r\n", "\n")).strip())
         if not text:
             return Answer(None, "empty")
-        found = [*values(text, "{")]
-        objects = [value for value in found if self._named(value, self.names) and not _is_reported(text, value)]
-        rest = _without(text, found)
+        objects = [*values(text, "{")]
+        verdicts = [value for value in objects if self._named(value, self.names) and not _is_reported(text, value)]
+        rest = _without(text, objects)
         if "{" in rest and self._name.search(rest.replace('"', "")):
             return self._repaired(text) or Answer(None, "a JSON object that is damaged or cut off")
         prose = _QUOTATION.sub(" ", rest)
-        labels = {self._of_object(value) for value in objects} | set(self._stated(prose))
+        labels = {self._of_object(value) for value in verdicts} | set(self._stated(prose))
         if len(labels) > 1:
             return Answer(None, "contradictory verdicts")
-        if objects:
-            own = next((value for value in objects if is_own(text, value)), None)
-            label = self._of_object(objects[0])
-            if label is None or own is None:
+        if verdicts:
+            own_verdict = next((value for value in verdicts if is_own(text, value)), None)
+            label = self._of_object(verdicts[0])
+            if label is None or own_verdict is None:
                 return Answer(None, "no verdict of its own" if label else "a verdict that is no label, or several")
-            return Answer(label, self._reason(own) or _clean_reason(text[: own.start]))
+            return Answer(label, self._reason(own_verdict) or _clean_reason(text[: own_verdict.start]))
         return self._of_lines(prose)
 
     def label(self, word: object) -> str | None:
@@ -154,8 +154,8 @@ class VerdictReader:
 
     def _stated(self, prose: str) -> list[str]:
         """Return the labels that follow a name of the verdict anywhere in a text."""
-        found = (self._begins.match(prose, name.end()) for name in self._name.finditer(prose))
-        return [self._labels[_plain(match[1])] for match in found if match]
+        matches = (self._begins.match(prose, name.end()) for name in self._name.finditer(prose))
+        return [self._labels[_plain(match[1])] for match in matches if match]
 
     def _of_lines(self, prose: str) -> Answer[str]:
         """Return the verdict of a reply without an object."""
@@ -171,7 +171,7 @@ class VerdictReader:
             if not quoted and (name or index in at_ends):
                 value = name.string[name.end() :].strip() if name else line
                 following = next((line for line in lines[index + 1 :] if line), "")
-                if (label := self.begun(value or following)) or name:
+                if (label := self.label_at_start(value or following)) or name:
                     labels.setdefault(label, index)
             quoted = quoted or (line.endswith((":", "：")) and not _introduces_own(line) and not name)
         if len(labels) != 1 or None in labels:
@@ -183,7 +183,7 @@ class VerdictReader:
         """Return where the names of the verdict are in a text, each with the mark behind it."""
         return [name.span() for name in self._name.finditer(text)]
 
-    def begun(self, text: str) -> str | None:
+    def label_at_start(self, text: str) -> str | None:
         """Return the label that a text begins with, if its sentence mentions no other one."""
         match = self._begins.match(text)
         if not match:
@@ -208,10 +208,10 @@ def own_value(reply: str, opens: str) -> Any:
     """
     text = ReplyText(reply).text.replace("\r\n", "\n").strip()
     every = [*values(text, opens)]
-    found = [value for value in every if not _is_reported(text, value)]
-    if opens in _without(text, every) or any(value.content != found[0].content for value in found):
+    reported = [value for value in every if not _is_reported(text, value)]
+    if opens in _without(text, every) or any(value.content != reported[0].content for value in reported):
         return None
-    return next((value.content for value in found if is_own(text, value)), None)
+    return next((value.content for value in reported if is_own(text, value)), None)
 
 
 def is_own(text: str, value: JsonValue) -> bool:
@@ -242,9 +242,9 @@ def _is_open(text: str) -> bool:
     return text.count('"') % 2 == 1 or any(text.count(pair[0]) > text.count(pair[1]) for pair in _OPEN_PAIRS)
 
 
-def _without(text: str, found: Sequence[JsonValue]) -> str:
-    ends_of_values = [0, *(value.end for value in found)]
-    starts = [*(value.start for value in found), len(text)]
+def _without(text: str, objects: Sequence[JsonValue]) -> str:
+    ends_of_values = [0, *(value.end for value in objects)]
+    starts = [*(value.start for value in objects), len(text)]
     return " ".join(text[end:start] for end, start in zip(ends_of_values, starts, strict=True))
 
 

@@ -26,14 +26,14 @@ _CUT, _SETS_OFF = re.compile(r"\.{2,}|[,:;!。—–]|\Z"), tuple(".—–")
 _OF_DENIAL = {*FILLERS, "no", "negate", "good", "bad"}
 _MOST_CUTS, _LONGEST_DENIAL = 20, 40
 _WORD, _NO = re.compile(r"\w"), re.compile(r"\bno\b")
-_APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
+_AFTER_ANSWER_NO = re.compile(r"\s*'?(?:$|[^\w\s'])")
 # how JSON and Python write a yes and a no
 _AS_WORDS = {"True": "yes", "False": "no", "1": "yes", "0": "no"}
 # a longer reply discusses the subject, so that only what it says of the text counts
 _SHORT = 6
 
 
-class Value(NamedTuple):
+class LabelMatch(NamedTuple):
     """The label that a text begins with: the kind of its word, the label, and where it ends."""
 
     kind: str
@@ -46,7 +46,7 @@ class Vocabulary:
 
     Args:
         names: The names of its lexicons.
-        labels: The label of a text that is right, and that of one that is not.
+        labels: The labels of a text that is right and of one that is not.
         yes: The label that "yes" stands for.
 
     Attributes:
@@ -69,29 +69,31 @@ class Vocabulary:
         """The labels by short replies: the label alone, or behind a marker of a verdict and a colon."""
         words = {label.lower(): label for label in self.labels}
         markers = {marker.rstrip(" :–=") for marker in self.lexicon.literal("declare", "")}
-        behind = {f"{marker}: {word}": label for marker in markers for word, label in words.items()}
-        return {**behind, **words}
+        after_marker = {f"{marker}: {word}": label for marker in markers for word, label in words.items()}
+        return {**after_marker, **words}
 
     def prepare(self, text: str) -> str:
-        """Return a sentence as it is read."""
+        """Replace what no lexicon can have by words of its own; here, nothing."""
         return text
 
     def scan(self, text: str) -> list[Token]:
         """Find the tokens of a folded sentence."""
-        known = ("", *self.labels)
-        return [token for token in self.lexicon.scan(text) if token.kind != "label" or token.label in known]
+        labels = ("", *self.labels)
+        return [token for token in self.lexicon.scan(text) if token.kind != "label" or token.label in labels]
 
     @property
     def names_labels(self) -> bool:
         """Whether a reply may name labels, and not only judge."""
         return not self.lexicon.kinds.isdisjoint(("label", "clue"))
 
-    def parse(self, text: str, of: Sentence | None = None) -> ParsedSentence:
-        """Return a sentence with its tokens."""
+    def parse(self, text: str, sentence: Sentence | None = None) -> ParsedSentence:
+        """Fold a sentence, in which tokens are found when they are needed."""
         folded = fold(self.prepare(text))
-        if of is None:
+        if sentence is None:
             return ParsedSentence(folded, self.scan)
-        return ParsedSentence(folded, self.scan, starts_line=of.starts_line, is_item=of.is_item, line=of.line)
+        return ParsedSentence(
+            folded, self.scan, starts_line=sentence.starts_line, is_item=sentence.is_item, line=sentence.line
+        )
 
     def as_words(self, member: object) -> str:
         """Return what a member of a JSON object says in words."""
@@ -160,11 +162,11 @@ class Vocabulary:
         """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
         if not sentence.text[token.start].isalnum() and token.kind in ("good", "bad"):
             return token.kind == "good"
-        if token.kind in ("yes", "no") and (token.label == "after" or self.is_apart(sentence, token)):
+        if token.kind in ("yes", "no") and (token.label == "after" or self.is_answer_no(sentence, token)):
             return token.kind == "yes"
         return None
 
-    def value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def value(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
         """Return what the slot at `start` of a sentence says: the label that it begins with, if that stands alone.
 
         Every step asks here what a slot says. Beside another label, it is undecided ("True, False"); it has none if an
@@ -173,16 +175,16 @@ class Vocabulary:
         Returns:
             The value; None if the sentence begins with something else there.
         """
-        value = self._begun(sentence, start)
+        value = self._match_label(sentence, start)
         if value is None or value.label in NO_VALUE:
             return value
         end, label = value.end, UNDECIDED
-        for token in sentence.behind(value.end):
+        for token in sentence.tokens_after(value.end):
             text = sentence.text[token.start : token.end]
             if _WORD.search(sentence.text, end, token.start):
                 break
             if token.kind in _ANSWERS and token.label != "after" and text[0].isalnum():
-                other = self._begun(sentence, token.start)
+                other = self._match_label(sentence, token.start)
                 differs = other and other.label not in (*NO_VALUE, value.label)
                 return value._replace(kind="several", label=label) if differs else value
             if token.kind == "either":
@@ -192,47 +194,51 @@ class Vocabulary:
             end = token.end
         return value
 
-    def _begun(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def _match_label(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
         if sentence.says_nothing(start):
             return None
         negated = partly = False
-        fallback: Value | None = None
+        fallback: LabelMatch | None = None
         position = start
-        for token in sentence.behind(start):
+        for token in sentence.tokens_after(start):
             if _WORD.search(sentence.text[position : token.start]):
                 return fallback
             position = token.end
             if token.kind == "turn":
                 negated = False
             if token.kind == "copula":
-                if not sentence.goes_on(token.end):
-                    return Value("yes", self.yes_or_other(negated), token.end)
+                if not sentence.has_content(token.end):
+                    return LabelMatch("yes", self.yes_or_other(negated), token.end)
             elif token.kind in FILLERS or (token.kind == "part" and start):
                 continue
             elif token.kind in ("no", "negate", "cannot"):
-                if token.kind == "no" and not negated and self.is_apart(sentence, token):
-                    said = self._begun(sentence, token.end)
-                    return said if said and said.kind in ("good", "bad") else Value("no", self.no(token), token.end)
+                if token.kind == "no" and not negated and self.is_answer_no(sentence, token):
+                    judged = self._match_label(sentence, token.end)
+                    return (
+                        judged
+                        if judged and judged.kind in ("good", "bad")
+                        else LabelMatch("no", self.no(token), token.end)
+                    )
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "partly":
                 partly = True
             elif token.kind == "yes" and token.label == "surely":
-                fallback = Value("surely", self.yes, token.end)
+                fallback = LabelMatch("surely", self.yes, token.end)
             elif token.kind in _ANSWERS:
-                faults = (t for t in sentence.behind(token.end) if t.kind == "bad" and t.start <= token.end + 1)
+                faults = (t for t in sentence.tokens_after(token.end) if t.kind == "bad" and t.start <= token.end + 1)
                 if token.kind == "good" and any(faults):
                     return None  # "a factual error"
-                if token.kind == "yes" and self.yes != "Yes" and sentence.goes_on(token.end):
+                if token.kind == "yes" and self.yes != "Yes" and sentence.has_content(token.end):
                     fallback = None
                     continue
-                value = self._labelled(token, negated != self._turned(sentence, token), partly)
+                value = self._label_match(token, negated != self._is_negated_after(sentence, token), partly)
                 if token.kind in ("good", "bad") and self._is_mixed(sentence, token):
                     return value._replace(label=UNDECIDED)
-                if value.label == UNDECIDED and sentence.goes_on(value.end):
+                if value.label == UNDECIDED and sentence.has_content(value.end):
                     return value._replace(label="")  # "partly true, but with an error"
                 return value
             else:
-                return Value("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
+                return LabelMatch("decline", UNDECIDED, token.end) if token.kind == "decline" else fallback
         return fallback
 
     def no(self, token: Token) -> str:
@@ -240,40 +246,44 @@ class Vocabulary:
         is_count = token.label == "count" and self.judges and self.yes == self.labels[0]
         return UNDECIDED if is_count else self.other(self.yes)
 
-    def whole_value(self, sentence: ParsedSentence, start: int = 0) -> Value | None:
+    def whole_value(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
         """Return the label that the rest of a sentence is."""
         value = self.value(sentence, start)
-        return value if value and value.label not in NO_VALUE and not sentence.goes_on(value.end) else None
+        return value if value and value.label not in NO_VALUE and not sentence.has_content(value.end) else None
 
-    def _turned(self, sentence: ParsedSentence, label: Token) -> bool:
+    def _is_negated_after(self, sentence: ParsedSentence, label: Token) -> bool:
         """Return whether a negator behind a label, in the same clause, turns it."""
-        for token in sentence.behind(label.end):
+        for token in sentence.tokens_after(label.end):
             if token.kind in (*_ENDS, "conclude"):
                 return False
             if token.kind == "no" and token.label == "after":
                 return True
         return False
 
-    def _is_mixed(self, sentence: ParsedSentence, judged: Token) -> bool:
+    def _is_mixed(self, sentence: ParsedSentence, token: Token) -> bool:
         """Return whether a sentence turns to the opposite ("mostly correct, but contains errors")."""
-        turns = [clause for clause in sentence.clauses if clause.opener == "turn" and clause.start > judged.end]
+        turns = [clause for clause in sentence.clauses if clause.opener == "turn" and clause.start > token.end]
         words = {label.casefold() for label in self.labels} if turns else set()
-        good, is_label = judged.kind == "good", sentence.text[judged.start : judged.end] in words
-        opposites = [token for clause in stated(turns) for says, token in signs(clause) if says != good]
-        return any(not is_label or sentence.text[token.start : token.end] in words for token in opposites)
+        good, is_label = token.kind == "good", sentence.text[token.start : token.end] in words
+        opposites = [opposite for clause in stated(turns) for says, opposite in signs(clause) if says != good]
+        return any(not is_label or sentence.text[opposite.start : opposite.end] in words for opposite in opposites)
 
-    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
+    def _label_match(self, token: Token, negated: bool, partly: bool) -> LabelMatch:
         if token.kind == "yes":
-            return Value("yes", self.yes_or_other(negated), token.end)
+            return LabelMatch("yes", self.yes_or_other(negated), token.end)
         if token.kind == "good" and partly:
-            return Value(token.kind, UNDECIDED, token.end)
-        return Value(token.kind, self.of_good((token.kind == "good") != negated), token.end)
+            return LabelMatch(token.kind, UNDECIDED, token.end)
+        return LabelMatch(token.kind, self.label_of_polarity((token.kind == "good") != negated), token.end)
 
-    def is_apart(self, sentence: ParsedSentence, token: Token) -> bool:
+    def is_answer_no(self, sentence: ParsedSentence, token: Token) -> bool:
         """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
-        if token.label == "apart" or not sentence.text[token.start].isalnum() or _APART.match(sentence.text, token.end):
+        if (
+            token.label == "apart"
+            or not sentence.text[token.start].isalnum()
+            or _AFTER_ANSWER_NO.match(sentence.text, token.end)
+        ):
             return True
-        follows = next(sentence.behind(token.end), None)
+        follows = next(sentence.tokens_after(token.end), None)
         return follows is not None and follows.start <= token.end + 1 and follows.kind in ("because", "bound")
 
     def other(self, label: str) -> str:
@@ -286,54 +296,58 @@ class Vocabulary:
         """Return the label of a yes, or of a no."""
         return self.other(self.yes) if negated else self.yes
 
-    def of_good(self, good: bool) -> str:
+    def label_of_polarity(self, good: bool) -> str:
         """Return the label of a text that is right, or that is not."""
         return self.labels[0 if good else 1]
 
-    def ends_clause(self, sentence: ParsedSentence, value: Value) -> bool:
+    def ends_clause(self, sentence: ParsedSentence, value: LabelMatch) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
-        return sentence.next(value.end) in _ENDS or not sentence.goes_on(value.end)
+        return sentence.kind_after(value.end) in _ENDS or not sentence.has_content(value.end)
 
-    def judged(self, found: list[Clause]) -> str | None:
+    def label_of_clauses(self, clauses: list[Clause]) -> str | None:
         """Return the label of what the clauses state; None if they state nothing, empty if it decides nothing."""
-        statement = judge(found)
-        return None if statement is None else self.of_good(statement.good)
+        statement = judge(clauses)
+        return None if statement is None else self.label_of_polarity(statement.good)
 
-    def begins(self, sentence: ParsedSentence, value: Value) -> bool:
+    def is_answer_at_start(self, sentence: ParsedSentence, value: LabelMatch) -> bool:
         """Return whether a label at the beginning of a sentence stands for itself."""
         goes_on = sentence.text.endswith(";") or any(token.kind in ("turn", "except") for token in sentence.tokens)
         if value.kind in ("good", "bad") and goes_on:
             return False
-        follows = sentence.next(value.end)
-        if follows and sentence.text[next(sentence.behind(value.end)).start] == "?":
+        follows = sentence.kind_after(value.end)
+        if follows and sentence.text[next(sentence.tokens_after(value.end)).start] == "?":
             return False
         ends = (*_ENDS, "whole") if value.kind in ("yes", "no") else _ENDS
         return follows in ends or bool(re.match(r"\s*[.!(;]", sentence.text[value.end :]))
 
-    def infer(self, found: list[ParsedSentence]) -> str | None:
+    def infer(self, sentences: list[ParsedSentence]) -> str | None:
         """Return the label that follows from what the sentences state of the judged text; None if they differ."""
-        said: list[tuple[str, bool]] = []
+        statements: list[tuple[str, bool]] = []
         opens = False
-        for number, sentence in enumerate(found):
-            if number and found[number - 1].asks and (label := self.answered(found[number - 1], sentence)):
-                said.append((label, False))
+        for number, sentence in enumerate(sentences):
+            if (
+                number
+                and sentences[number - 1].asks
+                and (label := self.label_of_own_question(sentences[number - 1], sentence))
+            ):
+                statements.append((label, False))
                 continue
             is_cue = sentence.text.endswith(":") and any(token.kind == "ask" for token in sentence.tokens)
             statement = None if is_cue else judge(sentence.clauses)
             if statement is None or (statement.good and sentence.is_item and not statement.concludes):
                 continue
-            at_end = number < 2 or number >= len(found) - 2 or statement.concludes
+            at_end = number < 2 or number >= len(sentences) - 2 or statement.concludes
             names_text = any(token.kind == "whole" and token.label for token in sentence.tokens)
-            if len(found) <= _SHORT or (at_end and names_text):
+            if len(sentences) <= _SHORT or (at_end and names_text):
                 opens = opens or (number == 0 and names_text)
-                said.append((self.of_good(statement.good), statement.concludes))
-        concluded = [label for label, concludes in said if concludes]
-        if concluded:
-            return concluded[-1]
-        is_one = len({label for label, _ in said}) == 1
-        return said[0][0] if is_one or (opens and len(found) > _SHORT) else None
+                statements.append((self.label_of_polarity(statement.good), statement.concludes))
+        conclusions = [label for label, concludes in statements if concludes]
+        if conclusions:
+            return conclusions[-1]
+        is_one = len({label for label, _ in statements}) == 1
+        return statements[0][0] if is_one or (opens and len(sentences) > _SHORT) else None
 
-    def answered(self, question: ParsedSentence, answer: ParsedSentence) -> str | None:
+    def label_of_own_question(self, question: ParsedSentence, answer: ParsedSentence) -> str | None:
         """Return the label of the answer to a question that the reply itself asks ("Is it faithful? Not quite.")."""
         value = self.value(answer)
         polar = next((token for token in question.tokens if token.kind in ("good", "bad")), None)
@@ -341,4 +355,4 @@ class Vocabulary:
             return None
         negators = sum(token.kind == "negate" and token.end <= polar.start for token in question.tokens)
         good = (polar.kind == "good") == (negators % 2 == 0)
-        return self.of_good(good == (value.kind != "no"))
+        return self.label_of_polarity(good == (value.kind != "no"))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import Estimate, Metric, estimate_of_sums, ratio
-from halu_tasks.scorers.statistics.jackknife import Sums, Value
+from halu_tasks.scorers.statistics.jackknife import SumFunction, Sums
 
 Labels = Sequence[str | None]
 """One rater's labels of N items; None for an item without a label."""
@@ -55,8 +55,8 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
     counts = _counts([one, other], 2)
     complete = counts.any(axis=1)
     labels = sorted({label for label in (*one, *other) if label is not None})
-    given = [np.array([mine == label for mine in rater]) & complete for label in labels for rater in (one, other)]
-    terms = [complete, (counts == 2).any(axis=1), *given]
+    chosen = [np.array([mine == label for mine in rater]) & complete for label in labels for rater in (one, other)]
+    terms = [complete, (counts == 2).any(axis=1), *chosen]
     return _estimate(terms, kappa_of_sums, clusters, (-1.0, 1.0), counts, [one, other])
 
 
@@ -121,9 +121,9 @@ def alpha_of_counts(
         clusters: The clusters of the items; by default, each item is a cluster.
         raters: Each rater's labels, if they are known.
     """
-    given = counts.sum(axis=1)
+    label_counts = counts.sum(axis=1)
     # the pairs of different labels of an item, each counted 1 / (labels of the item - 1) times
-    different = (given**2 - (counts**2).sum(axis=1)) / np.maximum(given - 1, 1)
+    different = (label_counts**2 - (counts**2).sum(axis=1)) / np.maximum(label_counts - 1, 1)
 
     def alpha(sums: Array) -> Array:
         labels = sums[..., 1:]
@@ -179,8 +179,8 @@ def _counts(raters: Sequence[Labels], fewest: int) -> Array:
 def _most_labelled(raters: Sequence[Labels]) -> Array:
     """Count labels as `_counts` does, only of the items with the most labels, which are two or more."""
     counts = _counts(raters, 2)
-    given = counts.sum(axis=1)
-    counts[given < given.max(initial=2)] = 0
+    label_counts = counts.sum(axis=1)
+    counts[label_counts < label_counts.max(initial=2)] = 0
     return counts
 
 
@@ -190,7 +190,7 @@ def _columns(raters: Sequence[Labels]) -> dict[str | None, int]:
 
 def _estimate(
     terms: Sequence[npt.ArrayLike],
-    value: Value,
+    value: SumFunction,
     clusters: Sequence[str] | None,
     bounds: tuple[float, float],
     counts: Array | None = None,
@@ -210,21 +210,24 @@ def _estimate(
         raters: Each rater's labels, if they are known.
     """
     table = np.column_stack(terms).astype(np.float64)
-    own: Sequence[Any] = range(len(table)) if clusters is None else clusters
+    names: Sequence[Any] = range(len(table)) if clusters is None else clusters
     # an array of names, which may be whole texts, would take gigabytes where items are characters
-    numbers = {name: number for number, name in enumerate(sorted(set(own)))}
-    cluster = np.array([numbers[name] for name in own], dtype=np.intp)
+    numbers = {name: number for number, name in enumerate(sorted(set(names)))}
+    cluster = np.array([numbers[name] for name in names], dtype=np.intp)
     classes, agree = np.zeros((len(table), 0), dtype=bool), True
     if counts is not None:
-        most, given = int(counts.sum(axis=0).argmax()), counts.sum(axis=1)
-        flags = [(counts[:, most] > 0, given > counts[:, most])]
+        most, label_counts = int(counts.sum(axis=0).argmax()), counts.sum(axis=1)
+        flags = [(counts[:, most] > 0, label_counts > counts[:, most])]
         if raters:
             column = _columns(raters)
             codes = [np.array([-1 if label is None else column[label] for label in rater]) for rater in raters]
-            of_raters = [((code == most) & (given > 0), (code >= 0) & (code != most) & (given > 0)) for code in codes]
+            of_raters = [
+                ((code == most) & (label_counts > 0), (code >= 0) & (code != most) & (label_counts > 0))
+                for code in codes
+            ]
             flags = sorted(of_raters, key=lambda each: int(each[1].sum()))[-2:]
         classes = np.column_stack([flag for each in flags for flag in each])
         agree = bool((np.delete(counts, most, axis=1) > 1).any())
-    metric = Metric("agreement", lambda columns: (), range=bounds, value=value)
+    metric = Metric("agreement", lambda columns: (), (), "sums", range=bounds, value=value)
     metric = metric if agree else replace(metric, has_interval=False)
     return estimate_of_sums(metric, Sums(table, classes).by_cluster(cluster, len(numbers)))

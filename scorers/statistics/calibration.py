@@ -8,8 +8,7 @@ a probability.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +64,25 @@ def probability_of_likelihoods(first: float, second: float) -> float | None:
     return 1 / (1 + math.exp(min(second - first, 700.0)))
 
 
+def joint_probability(probabilities: Sequence[float | None]) -> float | None:
+    """Compute the probability that all claims are right, assuming that they are independent.
+
+    This is the product of their probabilities, computed in log space.
+
+    Args:
+        probabilities: The probability of each claim, 0 to 1; None, if it is unknown, counts as 0.5.
+
+    Returns:
+        The probability, 0 to 1; None if there are no claims or nothing is known about any of them.
+    """
+    if all(probability is None for probability in probabilities):
+        return None
+    factors = [0.5 if probability is None else probability for probability in probabilities]
+    if min(factors) <= 0:
+        return 0.0
+    return math.exp(math.fsum(map(math.log, factors)))
+
+
 def _word(text: str) -> str:
     return text.strip(" \t\r\n\u2581\u0120\"'*_.,:;!()[]").casefold()
 
@@ -95,27 +113,6 @@ TRAIN, TEST = "train", "test"
 _ROUNDING = 1e-12
 
 
-def _of_label(about: str, **properties: Any) -> Callable[[Callable[..., Terms]], Callable[[str], Metric]]:
-    """Make a function of a label that creates a metric, of one whose further parameters name columns.
-
-    Args:
-        about: What the metric is, with `{label}` for the label.
-        **properties: As in `metric`.
-    """
-
-    def made(function: Callable[..., Terms]) -> Callable[[str], Metric]:
-        @wraps(function)
-        def create(label: str) -> Metric:
-            given = {name: partial(value, label) if name == "classes" else value for name, value in properties.items()}
-            given |= {"name": function.__name__, "about": about.format(label=label), "requires_option": "probability"}
-            create_metric = metric(**given)
-            return create_metric(partial(function, label))
-
-        return create
-
-    return made
-
-
 def probability_metrics(label: str) -> tuple[Metric, ...]:
     """Create all metrics of the probability of `label`.
 
@@ -125,8 +122,9 @@ def probability_metrics(label: str) -> tuple[Metric, ...]:
     return *ranking, brier(label), ece(label), ece_by_chance, no_probability, *tuned_metrics(label)
 
 
-def _both_classes(label: str, target: Column) -> list[Column]:
-    return [target == label, target != label]
+def _with_and_without(label: str) -> Callable[[Column], list[Column]]:
+    """Make the function of the targets that says which items have the label, and which do not."""
+    return lambda target: [target == label, target != label]
 
 
 def _if_any(sums: Array) -> Array:
@@ -134,33 +132,51 @@ def _if_any(sums: Array) -> Array:
     return np.asarray(np.where(sums[..., 2] > 0, ratio(sums), np.nan))
 
 
-@_of_label("area under the ROC curve of the probability of {label}", classes=_both_classes)
-def roc_auc(label: str, probability: Column, target: Column) -> Terms:
-    """Compute the share of pairs of an item with the label and one without in which the former is more probable.
+def roc_auc(label: str) -> Metric:
+    """Create the share of pairs of an item with the label and one without in which the former is more probable.
 
     Ties count as half.
     """
-    has, known = target == label, ~np.isnan(probability)
-    if not known.any():
-        return math.nan
-    lower = np.sort(probability[~has & known])
-    higher = probability[has & known]
-    won = (np.searchsorted(lower, higher, "left") + np.searchsorted(lower, higher, "right")).sum() / 2
-    pairs = has.sum() * (~has).sum()
-    ties = pairs - len(higher) * len(lower)
-    return (won + ties / 2) / pairs if pairs else math.nan
+
+    @metric(
+        form="figure",
+        about=f"area under the ROC curve of the probability of {label}",
+        classes=_with_and_without(label),
+        requires_option="probability",
+    )
+    def roc_auc(probability: Column, target: Column) -> Terms:
+        has_label, has_probability = target == label, ~np.isnan(probability)
+        if not has_probability.any():
+            return math.nan
+        lower = np.sort(probability[~has_label & has_probability])
+        higher = probability[has_label & has_probability]
+        won = (np.searchsorted(lower, higher, "left") + np.searchsorted(lower, higher, "right")).sum() / 2
+        pairs = has_label.sum() * (~has_label).sum()
+        ties = pairs - len(higher) * len(lower)
+        return (won + ties / 2) / pairs if pairs else math.nan
+
+    return roc_auc
 
 
-@_of_label("average precision of the probability of {label}", classes=_both_classes)
-def auprc(label: str, probability: Column, target: Column) -> Terms:
-    """Compute the sum over thresholds of the precision at each times the increase in recall.
+def auprc(label: str) -> Metric:
+    """Create the sum over thresholds of the precision at each times the increase in recall.
 
     Equal probabilities share a threshold. It estimates the area under the precision-recall curve without interpolation.
     """
-    has, known = target == label, ~np.isnan(probability)
-    if not known.any() or not has.any():
-        return math.nan
-    return precision_sum(probability[known], has[known]) / has.sum()
+
+    @metric(
+        form="figure",
+        about=f"average precision of the probability of {label}",
+        classes=_with_and_without(label),
+        requires_option="probability",
+    )
+    def auprc(probability: Column, target: Column) -> Terms:
+        has_label, has_probability = target == label, ~np.isnan(probability)
+        if not has_probability.any() or not has_label.any():
+            return math.nan
+        return precision_sum(probability[has_probability], has_label[has_probability]) / has_label.sum()
+
+    return auprc
 
 
 def precision_sum(degrees: Array, positive: Column, above: int = 0) -> float:
@@ -180,7 +196,11 @@ def precision_sum(degrees: Array, positive: Column, above: int = 0) -> float:
 
 
 @metric(
-    about="share of items without a probability", requires_option="probability", higher_is_better=False, value=_if_any
+    form="sums",
+    about="share of items without a probability",
+    requires_option="probability",
+    higher_is_better=False,
+    value=_if_any,
 )
 def no_probability(probability: Column, no_probability: Column) -> Terms:
     """Compute the share, which is undefined unless the run asked for probabilities."""
@@ -188,24 +208,25 @@ def no_probability(probability: Column, no_probability: Column) -> Terms:
     return missing, 1.0, ~missing | (no_probability == 1)
 
 
-@_of_label(
-    "mean squared difference between the probability of {label} and 1 if it is the target, else 0",
-    higher_is_better=False,
-    value=_if_any,
-)
-def brier(label: str, probability: Column, target: Column) -> Terms:
-    """Compute the Brier score. A constant probability of 0.5 scores 0.25."""
-    known = ~np.isnan(probability)
-    return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
+def brier(label: str) -> Metric:
+    """Create the Brier score. A constant probability of 0.5 scores 0.25."""
+
+    @metric(
+        form="sums",
+        about=f"mean squared difference between the probability of {label} and 1 if it is the target, else 0",
+        higher_is_better=False,
+        value=_if_any,
+        requires_option="probability",
+    )
+    def brier(probability: Column, target: Column) -> Terms:
+        has_probability = ~np.isnan(probability)
+        return (np.where(has_probability, probability, 0.5) - (target == label)) ** 2, 1.0, has_probability
+
+    return brier
 
 
-@_of_label(
-    f"expected calibration error of the probability of {{label}}, in {BINS} bins",
-    higher_is_better=False,
-    has_interval=False,
-)
-def ece(label: str, probability: Column, target: Column) -> Terms:
-    """Compute the mean over bins of the absolute difference between average probability and share of the label.
+def ece(label: str) -> Metric:
+    """Create the mean over bins of the absolute difference between average probability and share of the label.
 
     The bins have equal width (Naeini et al. 2015), and are weighted by their items.
 
@@ -213,14 +234,26 @@ def ece(label: str, probability: Column, target: Column) -> Terms:
     root of the number of items: `ece_by_chance` is that part. An interval around the error would leave out the true
     one, so it has none.
     """
-    if np.isnan(probability).all():
-        return math.nan
-    known, bins = _binned(probability)
-    gaps = np.abs(_sums(known - (target == label), bins))
-    return gaps.sum() / len(known)
+
+    @metric(
+        form="figure",
+        about=f"expected calibration error of the probability of {label}, in {BINS} bins",
+        higher_is_better=False,
+        has_interval=False,
+        requires_option="probability",
+    )
+    def ece(probability: Column, target: Column) -> Terms:
+        if np.isnan(probability).all():
+            return math.nan
+        filled, bins = _binned(probability)
+        gaps = np.abs(_sums(filled - (target == label), bins))
+        return gaps.sum() / len(filled)
+
+    return ece
 
 
 @metric(
+    form="figure",
     about="expected ece of calibrated probabilities, which is the part of ece that is due to chance",
     requires_option="probability",
     higher_is_better=None,
@@ -235,19 +268,19 @@ def ece_by_chance(probability: Column) -> Terms:
     """
     if np.isnan(probability).all():
         return math.nan
-    known, bins = _binned(probability)
-    items, expected, squares = np.bincount(bins, minlength=BINS), _sums(known, bins), _sums(known**2, bins)
+    filled, bins = _binned(probability)
+    items, expected, squares = np.bincount(bins, minlength=BINS), _sums(filled, bins), _sums(filled**2, bins)
     # of the items with and without the label, the rarer ones are counted
     rest = items - expected
     of_rest = items - 2 * expected + squares
     gaps = _mean_deviation(np.minimum(expected, rest), np.where(expected <= rest, squares, of_rest))
-    return gaps.sum() / len(known)
+    return gaps.sum() / len(filled)
 
 
 def _binned(probability: Column) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Return the probabilities without missing ones, and the bin of each."""
-    known = np.where(np.isnan(probability), 0.5, probability)
-    return known, np.minimum((known * BINS).astype(np.int64), BINS - 1)
+    """Return the probabilities, 0.5 for a missing one, and the bin of each."""
+    filled = np.where(np.isnan(probability), 0.5, probability)
+    return filled, np.minimum((filled * BINS).astype(np.int64), BINS - 1)
 
 
 def _sums(column: Array, bins: npt.NDArray[np.int64]) -> Array:
@@ -300,20 +333,27 @@ def _middle(sums: Array) -> Array:
     return np.asarray(np.stack([ratio(sums[..., :2]), ratio(sums[..., 2:])], axis=-1).mean(axis=-1))
 
 
-@_of_label(
-    "probability of {label} above which items are predicted as {label}, tuned on the training part",
-    higher_is_better=None,
-    value=_middle,
-)
-def threshold(label: str, probability: Column, target: Column, tag_part: Column) -> Terms:
-    """Return the sums of probabilities from which `_middle` computes it."""
-    return _training(probability, target == label, tag_part)
+def threshold(label: str) -> Metric:
+    """Create the threshold that `tuned_metrics` describes."""
+
+    @metric(
+        form="sums",
+        about=f"probability of {label} above which items are predicted as {label}, tuned on the training part",
+        higher_is_better=None,
+        value=_middle,
+        requires_option="probability",
+    )
+    def threshold(probability: Column, target: Column, tag_part: Column) -> Terms:
+        return _training_sums(probability, target == label, tag_part)
+
+    return threshold
 
 
-def _training(probability: Column, has: Column, part: Column) -> tuple[Column, ...]:
+def _training_sums(probability: Column, has_label: Column, part: Column) -> tuple[Column, ...]:
     """Return the terms of the two averages: a sum and a number for the items with the label, and for those without."""
-    known = (part == TRAIN) & ~np.isnan(probability)
-    return probability * (known & has), known & has, probability * (known & ~has), known & ~has
+    trains = (part == TRAIN) & ~np.isnan(probability)
+    with_label, without = trains & has_label, trains & ~has_label
+    return probability * with_label, with_label, probability * without, without
 
 
 def _at_threshold(figure: Figure | Literal["acc"], label: str) -> Metric:
@@ -323,15 +363,23 @@ def _at_threshold(figure: Figure | Literal["acc"], label: str) -> Metric:
     def classes(target: Column, tag_part: Column) -> list[Column]:
         return [(target == label) & (tag_part == TEST)] if figure == "f1" else []
 
-    @metric(name=f"{figure}_tuned", about=about, value=ratio_or_zero, classes=classes, requires_option="probability")
+    @metric(
+        name=f"{figure}_tuned",
+        form="figure",  # whose threshold rests on all items
+        about=about,
+        value=ratio_or_zero,
+        classes=classes,
+        requires_option="probability",
+    )
     def tuned(probability: Column, target: Column, tag_part: Column) -> Terms:
-        has, test = target == label, tag_part == TEST
-        sums = [math.fsum(np.nan_to_num(column).tolist()) for column in _training(probability, has, tag_part)]
+        has_label, test = target == label, tag_part == TEST
+        terms = _training_sums(probability, has_label, tag_part)
+        sums = [math.fsum(np.nan_to_num(column).tolist()) for column in terms]
         threshold = float(_middle(np.array(sums)))
         if math.isnan(threshold) or not test.any():
             return math.nan
         called = 1.0 * (test & (probability > threshold + _ROUNDING))  # NaN is not
-        actual = 1.0 * (test & has)
+        actual = 1.0 * (test & has_label)
         if figure == "acc":
             return test & (called == actual) & ~np.isnan(probability), test
         return part_and_whole(figure, called * actual, called, actual)

@@ -9,14 +9,14 @@ is never kept, nor is an answer without a confidence, so a curve may end before 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from halu_tasks.scorers.answer import ANSWERED, INFERRED
-from halu_tasks.scorers.attempts import Attempts
+from halu_tasks.scorers.attempts import Attempts, attempts_of
 from halu_tasks.scorers.columns import Array, Column, Columns
 from halu_tasks.scorers.metrics import Metric, Terms
 from halu_tasks.scorers.score import ScoredReply
@@ -43,8 +43,8 @@ AGREEMENT = "agreement"
 
 def with_stated_confidence(score: ScoredReply, confidence: float | None) -> ScoredReply:
     """Add the confidence that a reply states, or that it states none although it was asked to."""
-    stated = {MISSING: 1.0} if confidence is None else {CONFIDENCE: confidence}
-    return replace(score, facts={**score.facts, **stated})
+    facts = {MISSING: 1.0} if confidence is None else {CONFIDENCE: confidence}
+    return replace(score, facts={**score.facts, **facts})
 
 
 def with_allowed_risk(score: ScoredReply, risk: float) -> ScoredReply:
@@ -56,8 +56,8 @@ def with_allowed_risk(score: ScoredReply, risk: float) -> ScoredReply:
 def with_shown_confidence(score: ScoredReply, choices: Sequence[str] | None) -> ScoredReply:
     """Add the confidence that a reply shows without stating it, unless it was asked to state one.
 
-    This is the probability of the label that is answered, if that of the task's first label is known, or else the share
-    of a method's votes for it.
+    This is the probability of the label that is answered, if the probability of the task's first label is known, or
+    else the share of a method's votes for it.
 
     Args:
         score: The score, with the probability and what the method counted.
@@ -68,12 +68,12 @@ def with_shown_confidence(score: ScoredReply, choices: Sequence[str] | None) -> 
         return score
     if choices and score.answer in choices and PROBABILITY in facts:
         probability = facts[PROBABILITY]
-        shown = probability if score.answer == choices[0] else 1 - probability
+        confidence = probability if score.answer == choices[0] else 1 - probability
     elif AGREEMENT in score.counts:
-        shown = facts[AGREEMENT]
+        confidence = facts[AGREEMENT]
     else:
         return score
-    return replace(score, facts={**facts, CONFIDENCE: shown})
+    return replace(score, facts={**facts, CONFIDENCE: confidence})
 
 
 def has_confidence(score: ScoredReply) -> bool:
@@ -90,8 +90,8 @@ def graded(attempts: Attempts, columns: Columns) -> Columns:
     The probability is the confidence; it is NaN where no answer is attempted.
     """
     confidence = np.where((attempts.attempted(columns) > 0) & is_answer(columns), columns[CONFIDENCE], np.nan)
-    own = {"probability": confidence, "target": attempts.right(columns), "wrong": attempts.wrong(columns)}
-    return Columns(own.__getitem__, columns.cluster, columns.clusters)
+    graded_columns = {"probability": confidence, "target": attempts.right(columns), "wrong": attempts.wrong(columns)}
+    return Columns(graded_columns.__getitem__, columns.cluster, columns.clusters)
 
 
 def known(columns: Columns) -> Columns:
@@ -127,10 +127,12 @@ class RiskCoverage(NamedTuple):
     @classmethod
     def of(cls, attempts: Attempts, columns: Columns) -> RiskCoverage:
         """Return the curve of some replies; without an answer that can be kept, it has no points."""
-        kept = known(graded(attempts, columns))
-        order = np.argsort(-kept["probability"], kind="stable")
-        ends = np.flatnonzero(np.append(np.diff(kept["probability"][order]) != 0, True)) if len(order) else order
-        wrong = np.cumsum(kept["wrong"][order])[ends]
+        graded_answers = known(graded(attempts, columns))
+        order = np.argsort(-graded_answers["probability"], kind="stable")
+        ends = (
+            np.flatnonzero(np.append(np.diff(graded_answers["probability"][order]) != 0, True)) if len(order) else order
+        )
+        wrong = np.cumsum(graded_answers["wrong"][order])[ends]
         return cls(np.asarray(ends + 1, dtype=np.float64), wrong, len(columns))
 
     @property
@@ -173,7 +175,9 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         attempts: What is right and wrong; None if answers are neither.
     """
     about = "share of the answers that come without a confidence"
-    missing = Metric(MISSING, _missing, about, higher_is_better=False, **_ASKED)
+    missing = Metric(
+        MISSING, _missing, ("outcome", CONFIDENCE, MISSING), "mean", about, higher_is_better=False, **_ASKED
+    )
     if attempts is None:
         return (missing,)
 
@@ -182,15 +186,18 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         return np.where(has_one, square, np.nan)
 
     def right_and_wrong(columns: Columns) -> list[Column]:
-        kept = graded(attempts, columns)
-        has_one = ~np.isnan(kept["probability"])
-        return [has_one & (kept["target"] == 1), has_one & (kept["wrong"] == 1)]
+        graded_answers = graded(attempts, columns)
+        has_one = ~np.isnan(graded_answers["probability"])
+        return [has_one & (graded_answers["target"] == 1), has_one & (graded_answers["wrong"] == 1)]
 
     brier_score, error = brier(_RIGHT), ece(_RIGHT)
+    inputs = (*attempts.columns, "outcome", CONFIDENCE)
     return (
         Metric(
             "aurc",
             lambda columns: RiskCoverage.of(attempts, columns).area,
+            inputs,
+            "figure",
             "area under the risk-coverage curve: mean share of wrong answers among those kept, most confident first",
             higher_is_better=False,
             classes=right_and_wrong,
@@ -199,6 +206,8 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         Metric(
             "coverage_at_risk",
             lambda columns: RiskCoverage.of(attempts, columns).coverage(_risk(columns)),
+            (*inputs, RISK),
+            "figure",
             "largest share of items whose answers can be kept by confidence while at most `risk` of these are wrong",
             has_interval=False,
             **_ASKED,
@@ -206,6 +215,8 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         Metric(
             "brier_confidence",
             squares,
+            inputs,
+            "mean",
             "mean squared difference between the confidence and 1 if the answer is right, else 0",
             higher_is_better=False,
             **_ASKED,
@@ -213,6 +224,7 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         replace(
             error,
             name="ece_confidence",
+            inputs=inputs,
             terms=lambda columns: error.terms(known(graded(attempts, columns))),
             about="expected calibration error of the confidence that the answer is right",
             **_ASKED,
@@ -220,12 +232,23 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         replace(
             ece_by_chance,
             name="ece_confidence_by_chance",
+            inputs=inputs,
             terms=lambda columns: ece_by_chance.terms(known(graded(attempts, columns))),
             about="expected ece_confidence of calibrated confidences, which is the part that is due to chance",
             **_ASKED,
         ),
         missing,
     )
+
+
+def with_confidence(metrics: Sequence[Metric], facts: Collection[str]) -> tuple[Metric, ...]:
+    """Add what a confidence says of answers that are right or wrong, and the share of those that come without one.
+
+    Args:
+        metrics: The metrics of the task.
+        facts: The facts of its scorer, which say whether there is a right and a wrong.
+    """
+    return *metrics, *confidence_metrics(attempts_of(facts))
 
 
 def _missing(columns: Columns) -> Terms:
@@ -237,5 +260,5 @@ def _missing(columns: Columns) -> Terms:
 
 def _risk(columns: Columns) -> float:
     """Return the highest risk that is allowed, which is the same for all replies of a run."""
-    given = columns[RISK][~np.isnan(columns[RISK])]
-    return float(given[0]) if len(given) else USUAL_RISK
+    risks = columns[RISK][~np.isnan(columns[RISK])]
+    return float(risks[0]) if len(risks) else USUAL_RISK

@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from halu_tasks.scorers.columns import Array
-from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
+from halu_tasks.scorers.columns import Array, by_cluster
+from halu_tasks.scorers.metrics import Metric, jackknife
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import (
     BELOW,
@@ -28,7 +28,7 @@ from halu_tasks.scorers.statistics.intervals import (
     unseen_share,
     unseen_weight,
 )
-from halu_tasks.scorers.statistics.jackknife import LeftOut, Stratum, reach_of_strata
+from halu_tasks.scorers.statistics.jackknife import Jackknife, Stratum, reach_of_strata
 
 T = TypeVar("T")
 
@@ -84,12 +84,12 @@ def same_items(ones: Sequence[ScoredReply], others: Sequence[ScoredReply]) -> st
     return f"the runs differ in their items: {'; '.join(problems)}" if problems else ""
 
 
-def without_clusters(metric: Metric, scores: Sequence[ScoredReply]) -> LeftOut:
+def without_clusters(metric: Metric, scores: Sequence[ScoredReply]) -> Jackknife:
     """Compute a metric of a run without each cluster, in the order of the clusters' names.
 
     Runs on the same items therefore have the same order. Repeats of an item keep theirs.
     """
-    return left_out(metric, by_cluster(sorted(scores, key=lambda s: (s.cluster, s.id))))
+    return jackknife(metric, by_cluster(sorted(scores, key=lambda s: (s.cluster, s.id))))
 
 
 def counted_scores(metric: Metric, scores: Sequence[ScoredReply]) -> list[ScoredReply]:
@@ -126,7 +126,7 @@ def difference(
 
 
 def difference_of(
-    metric: Metric, first: LeftOut, second: LeftOut, items: int, margin: float | None = None
+    metric: Metric, first: Jackknife, second: Jackknife, items: int, margin: float | None = None
 ) -> Difference | None:
     """Compute the difference of a metric between two runs on the same items.
 
@@ -198,7 +198,7 @@ class DifferenceError(NamedTuple):
         width: The width of the metric's range, which is the largest possible difference; may be infinite.
         unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
             if the width is infinite.
-        clusters: The number of clusters on which the difference rests (`support`).
+        clusters: The number of clusters on which the difference rests (`Jackknife.basis`).
     """
 
     value: float
@@ -241,25 +241,27 @@ class DifferenceError(NamedTuple):
 
 
 class MeanDifferenceError(NamedTuple):
-    """The error of a mean of differences, combined from theirs as that of a figure is (`intervals.mean_interval`).
+    """The error of a mean of differences, combined as for a single figure (`intervals.mean_interval`).
 
     Attributes:
         parts: The error of each.
         correlation: The correlation of these errors.
-        of: The number of differences.
+        part_count: The number of differences.
         stderr: The standard error of the mean.
         width: The width of the metric's range.
     """
 
     parts: Sequence[DifferenceError]
     correlation: Array
-    of: int
+    part_count: int
     stderr: float
     width: float
 
     def reach(self, beyond: float, sign: int = 1) -> float:
         """Return the distance to an end, as `DifferenceError.reach`."""
-        return joint_reach(np.array([part.reach(beyond, sign) for part in self.parts]), self.correlation) / self.of
+        return (
+            joint_reach(np.array([part.reach(beyond, sign) for part in self.parts]), self.correlation) / self.part_count
+        )
 
     def tail(self, above: float, sign: int) -> float:
         """Return the p-value that `DifferenceError.tail` does."""
@@ -312,54 +314,54 @@ def _tail(reach: Callable[[float, int], float], above: float, sign: int) -> floa
     return 10**high if above >= 0 else 1 - 10**high
 
 
-def _bounds(share: LeftOut) -> tuple[float, float]:
-    assert share.support
-    return share.support[1]
+def _bounds(share: Jackknife) -> tuple[float, float]:
+    assert share.basis
+    return share.basis.bounds
 
 
-def _error(metric: Metric, change: LeftOut) -> DifferenceError | MeanDifferenceError | StrataDifferenceError | None:
+def _error(metric: Metric, change: Jackknife) -> DifferenceError | MeanDifferenceError | StrataDifferenceError | None:
     """Compute the error of a difference; None if there is too little for one."""
     if change.parts and not metric.members:
         errors = [_error_of_one(metric, part) for part in change.parts]
-        known = [error for error in errors if error]
-        if len(known) < len(errors):
+        of_parts = [error for error in errors if error]
+        if len(of_parts) < len(errors):
             return None
         covariance = change.covariance()
-        stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / change.of
-        return MeanDifferenceError(known, correlation_of(covariance), change.of, stderr, known[0].width)
-    whole = _error_of_one(metric, change)
-    if not (whole and change.strata):
-        return whole
+        stderr = math.sqrt(max(float(covariance.sum()), 0.0)) / change.part_count
+        return MeanDifferenceError(of_parts, correlation_of(covariance), change.part_count, stderr, of_parts[0].width)
+    error = _error_of_one(metric, change)
+    if not (error and change.strata):
+        return error
     of_strata = [_error_of_share(stratum.share) for stratum in change.strata]
-    return StrataDifferenceError(whole.stderr, whole.clusters, whole.width, change.strata, of_strata)
+    return StrataDifferenceError(error.stderr, error.clusters, error.width, change.strata, of_strata)
 
 
-def _error_of_share(share: LeftOut) -> DifferenceError | None:
+def _error_of_share(share: Jackknife) -> DifferenceError | None:
     bottom, top = _bounds(share)
     return _error_within((top - bottom) / 2, share._replace(value=share.value - (top + bottom) / 2))
 
 
-def _error_of_one(metric: Metric, change: LeftOut) -> DifferenceError | None:
+def _error_of_one(metric: Metric, change: Jackknife) -> DifferenceError | None:
     return _error_within(metric.range[1] - metric.range[0], change) if metric.has_interval else None
 
 
-def _error_within(width: float, change: LeftOut) -> DifferenceError | None:
+def _error_within(width: float, change: Jackknife) -> DifferenceError | None:
     """Compute the error of a difference that is between minus a width and this width."""
     moments = change.moments
-    if not (moments and change.support):
+    if not (moments and change.basis):
         return None
-    rests_on = min(change.support[0], change.clusters)
+    clusters = min(change.basis.clusters, change.clusters)
     unit = width if math.isfinite(width) else 1.0
     moments = moments.in_units(unit)
     varies = moments.second > NO_VARIANCE
-    unseen = math.sqrt(unseen_weight(moments, 1 / rests_on)) if varies else 1.0
+    unseen = math.sqrt(unseen_weight(moments, 1 / clusters)) if varies else 1.0
     return DifferenceError(
         value=change.value,
         stderr=math.sqrt(moments.second) * unit if varies else 0.0,
-        degrees=min(degrees_of_freedom(moments), rests_on - 1.0),
+        degrees=min(degrees_of_freedom(moments), clusters - 1.0),
         width=width,
         unseen=unseen if math.isfinite(width) else 0.0,
-        clusters=rests_on,
+        clusters=clusters,
     )
 
 

@@ -7,8 +7,8 @@ which accounts for clusters and for metrics that are not means. For a rate witho
 interval of a Poisson rate (Garwood 1936). Three things are added to it.
 
 *The standard error is itself estimated.* If few clusters carry the variance, it is uncertain, and Student's t reduces
-the number of observations, with Satterthwaite's degrees of freedom (1946). Only that part of the uncertainty counts
-which the value does not explain: right and wrong answers of single items have the variance v(1-v) whatever the sample.
+the number of observations, with Satterthwaite's degrees of freedom (1946). Only the part of the uncertainty that the
+value does not explain counts: right and wrong answers of single items have the variance v(1-v) whatever the sample.
 
 *Clusters that were not seen.* Without any event, each cluster is an observation. In a sample of any other value
 without variance, up to t²/(n + t²) of all clusters, the upper end of Wilson's interval for 0 of n, may differ from

@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import nctdtr, ndtr, ndtri, stdtrit
 
-from halu_tasks.scorers.columns import Columns
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, left_out
+from halu_tasks.scorers.columns import Columns, by_cluster
+from halu_tasks.scorers.metrics import Metric, estimate, jackknife
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import LEVEL, Difference, counted_scores, difference
 
@@ -219,7 +219,7 @@ def affordable(variances: Variances, calls: int, available: int | None = None) -
     """List the runs that a number of calls of each model buys, by the number of repeats, the smallest error first.
 
     Args:
-        variances: The variance of the difference; without that of replies, items are answered once.
+        variances: The variance of the difference; without a variance of replies, items are answered once.
         calls: The number of calls.
         available: The number of different items that there are; None for no limit.
 
@@ -333,18 +333,22 @@ def share_of_replies(metric: Metric, scores: Sequence[ScoredReply]) -> float | N
     Returns:
         The share; None without several replies to an item, or without a standard error above 0.
     """
-    figure, alone = estimate(metric, by_cluster(scores)), left_out(metric, Columns.of(scores))
-    if figure is None or not figure.stderr or len(alone.without) != len(scores):
+    figure, without_replies = estimate(metric, by_cluster(scores)), jackknife(metric, Columns.of(scores))
+    if figure is None or not figure.stderr or len(without_replies.without) != len(scores):
         return None
-    adds = np.where(alone.contributes, alone.without - alone.value, 0.0)
+    adds = np.where(without_replies.contributes, without_replies.without - without_replies.value, 0.0)
     of_items: dict[str, list[float]] = defaultdict(list)
     for score, add in zip(scores, adds, strict=True):
         of_items[score.id].append(float(add))
-    repeated = [own for own in of_items.values() if len(own) > 1]
+    repeated = [changes for changes in of_items.values() if len(changes) > 1]
     if not repeated or not np.isfinite(adds).all():
         return None
     # items with a single reply vary as the others do
-    within = len(scores) * math.fsum(len(own) * np.var(own, ddof=1) for own in repeated) / sum(map(len, repeated))
+    within = (
+        len(scores)
+        * math.fsum(len(changes) * np.var(changes, ddof=1) for changes in repeated)
+        / sum(map(len, repeated))
+    )
     return min(within / figure.stderr**2, 1.0)
 
 

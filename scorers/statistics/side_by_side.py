@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from halu_tasks.scorers.columns import TAG, Columns, Numbers
-from halu_tasks.scorers.metrics import Estimate, Metric, estimate, estimate_of_sums, left_out, left_out_of_sums
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, estimate_of_sums, jackknife, jackknife_of_sums
 from halu_tasks.scorers.statistics.differences import Difference, difference_of
 from halu_tasks.scorers.statistics.jackknife import Sums
 
 
 class SideBySide(NamedTuple):
-    """A metric of some replies beside that of others to the same questions.
+    """A metric of some replies and of others to the same questions.
 
     Attributes:
         value: The metric of the first; None if it is undefined.
@@ -50,33 +50,33 @@ class Pairs:
             item: The number of each one's item, shape (N,).
         """
         for metric in self._metrics:
-            counted = [ones[TAG + tag] == value for tag, value in metric.within]
-            kept = np.all(counted, axis=0) if counted else np.ones(len(item), dtype=bool)
-            self._items[metric.name] += len(np.unique(item[kept]))
+            flags = [ones[TAG + tag] == value for tag, value in metric.within]
+            counted = np.all(flags, axis=0) if flags else np.ones(len(item), dtype=bool)
+            self._items[metric.name] += len(np.unique(item[counted]))
             first, second = metric.sums_of_items(ones), metric.sums_of_items(others)
             if isinstance(first, Sums) and isinstance(second, Sums):
-                sums = [own.by_cluster(ones.cluster, ones.clusters) for own in (first, second)]
-                both = (np.concatenate([getattr(own, name) for own in sums], axis=1) for name in ("terms", "classes"))
-                self._sums[metric.name].append(Sums(*both).different())
+                sums = [each.by_cluster(ones.cluster, ones.clusters) for each in (first, second)]
+                both = (np.concatenate([getattr(each, name) for each in sums], axis=1) for name in ("terms", "classes"))
+                self._sums[metric.name].append(Sums(*both).unique())
             else:
                 self._columns[metric.name].append((ones.only(metric.columns), others.only(metric.columns)))
 
     def figures(self) -> dict[str, SideBySide]:
         """Compute the metrics that are defined for either, by name."""
-        found = {metric.name: self._figure(metric) for metric in self._metrics}
-        return {name: figure for name, figure in found.items() if figure and (figure.value or figure.other)}
+        figures = {metric.name: self._figure(metric) for metric in self._metrics}
+        return {name: figure for name, figure in figures.items() if figure and (figure.value or figure.other)}
 
     def _figure(self, metric: Metric) -> SideBySide | None:
         if sums := self._sums[metric.name]:
-            terms, classes, times = (np.concatenate(each) for each in zip(*sums, strict=True))
+            terms, classes, multiplicity = (np.concatenate(each) for each in zip(*sums, strict=True))
             halves = zip(np.split(terms, 2, axis=1), np.split(classes, 2, axis=1), strict=True)
-            one, other = (Sums(*half, times) for half in halves)
+            one, other = (Sums(*half, multiplicity) for half in halves)
             values = estimate_of_sums(metric, one), estimate_of_sums(metric, other)
-            without = left_out_of_sums(metric, one), left_out_of_sums(metric, other)
+            without = jackknife_of_sums(metric, one), jackknife_of_sums(metric, other)
         elif columns := self._columns[metric.name]:
             ones, others = (Columns.joined(part) for part in zip(*columns, strict=True))
             values = estimate(metric, ones), estimate(metric, others)
-            without = left_out(metric, ones), left_out(metric, others)
+            without = jackknife(metric, ones), jackknife(metric, others)
         else:
             return None
         return SideBySide(*values, difference_of(metric, *without, self._items[metric.name]))

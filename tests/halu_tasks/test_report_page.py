@@ -432,5 +432,5 @@ def test_the_page_of_many_models_stays_readable() -> None:
     assert len(part.entries) == 12 and len(part.pairs) == 66 * 14 and len(page.split('<div class="pair"')) == 66 + 1
     leading = ranked(report, report.heads(report.top_means(main=True), report.columns))[:12]
     assert {entry.id for entry in part.entries} == {entry.id for entry in leading}
-    text = markdown(report, pairs=part.pairs)
+    text = markdown(report, detail=part)
     assert text.count("\n| halueval_summarization | acc |") == 66 and "Of 6,090 differences" in text

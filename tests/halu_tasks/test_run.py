@@ -20,7 +20,7 @@ from inspect_ai._cli.util import parse_cli_args
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.runs.child_process import shown
+from halu_tasks.runs.child_process import shell_line
 from halu_tasks.runs.model_specs import Harness, HarnessModel, named_model, read_models
 from halu_tasks.runs.run_tasks import ModelRun, Runs, checksum_of, in_folders
 from halu_tasks.solvers.methods import get_method
@@ -34,9 +34,9 @@ FAVE, TF = {"fave": None}, {"cfaith_tf": None}
 def command(name: str, harness: Harness | None = None, url: str | None = None, **arguments: Any) -> str:
     model = named_model(name, harness, url, arguments)
     options = {"data": "sample"}
-    run = ModelRun(Path("out"), model, FAVE, options=options, limit=5, further=("--seed", "1"), shown=True)
+    run = ModelRun(Path("out"), model, FAVE, options=options, limit=5, further=("--seed", "1"), to_terminal=True)
     (words,) = run.commands(run.tasks)
-    return shown(words)
+    return shell_line(words)
 
 
 @pytest.mark.parametrize(("arguments", "expected"), CASES["the_command_is_the_documented_one"])
@@ -48,10 +48,10 @@ def test_a_method_is_a_solver_and_examples_are_counted_in_lm_eval() -> None:
     how = {"how": "samples", "samples": 3}
     run = ModelRun(Path("out"), named_model("halu/oracle"), FAVE | TF, {}, "factored_verification", how)
     (words,) = run.commands(run.tasks)
-    assert "--solver halu_tasks/factored_verification -S how=samples -S samples=3 " in shown(words)
+    assert "--solver halu_tasks/factored_verification -S how=samples -S samples=3 " in shell_line(words)
     model = named_model("halu/oracle", "lm_eval")
     (words,) = ModelRun(Path("out"), model, FAVE, options={"fewshot": 2}).commands(FAVE)
-    assert "--num_fewshot 2" in shown(words) and "--metadata" not in words
+    assert "--num_fewshot 2" in shell_line(words) and "--metadata" not in words
 
 
 def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
@@ -66,14 +66,14 @@ def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
     tasks = {task.name: file for task, file in tasks_at(["cfaith_tf", str(folder)]).values()}
     assert tasks == {**TF, "one": folder / "one.yaml", "two": folder / "two.yaml"}
     run = ModelRun(Path("out"), named_model("halu/oracle"), tasks)
-    commands = [shown(words) for words in run.commands(tasks)]
+    commands = [shell_line(words) for words in run.commands(tasks)]
     assert [line.partition(" --log-dir")[0] for line in commands] == [
         "inspect eval-set halu_tasks/cfaith_tf --model halu/oracle",
         f"inspect eval-set halu_tasks/task --model halu/oracle -T config={folder}/one.yaml",
         f"inspect eval-set halu_tasks/task --model halu/oracle -T config={folder}/two.yaml",
     ]
     run = replace(run, model=named_model("halu/oracle", "lm_eval"))
-    first, second = (shown(words) for words in run.commands(tasks))
+    first, second = (shell_line(words) for words in run.commands(tasks))
     assert "--tasks cfaith_tf " in first and f"--tasks one,two --include_path {folder} " in second
     with pytest.raises(UsageError, match="contains no task files"):
         tasks_at([str(tmp_path)])
@@ -135,13 +135,13 @@ def test_models_of_a_file_have_arguments_and_options(tmp_path: Path) -> None:
     (argument,) = [word for word in words if word.startswith("revision=")]
     assert parse_cli_args([argument]) == {"revision": "2024-05-13"}  # as Inspect reads it
     (words,) = ModelRun(Path("out"), gpt, FAVE | TF, options=options, limit=5).commands(FAVE | TF)
-    assert shown(words) == (
+    assert shell_line(words) == (
         "inspect eval-set halu_tasks/fave halu_tasks/cfaith_tf --model openai/gpt-4o -M responses_api=false "
         "-T data=sample -T prompts=packaged,a.yaml --log-dir out/logs --log-dir-allow-dirty --retry-attempts 1 "
         "--display plain --max-retries 7 --max-connections 50 --fail-on-error --limit 5"
     )
     (words,) = ModelRun(Path("out"), hf, FAVE, options={"data": "sample"}).commands(FAVE)
-    assert shown(words) == (
+    assert shell_line(words) == (
         """lm_eval run --model hf --model_args '{"pretrained": "a/b"}' --tasks fave """
         """--metadata '{"halu_data": "sample"}' """
         "--output_path out/results --log_samples --use_cache out/replies --apply_chat_template --seed 1"

@@ -1,5 +1,6 @@
 """The value of each item in the logs of both harnesses."""
 
+import math
 from typing import Any
 
 from halu_tasks.tasks import Task
@@ -27,5 +28,5 @@ def check_items(task: Task, log: Any, results: dict[str, Any], scoring: str = "s
 
 
 def number(logged: Any) -> float | None:
-    """Return a value of lm-eval's log; None if it has labels instead, or the metric is not reported."""
-    return float(logged) if isinstance(logged, float) else None
+    """Return a value of lm-eval's log; None if it is NaN, or the metric is not reported."""
+    return None if logged is None or math.isnan(logged) else float(logged)

@@ -26,7 +26,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.inspect_scorer import halu_score
 from halu_tasks.results.inspect_logs import read_runs
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.option_metrics import with_confidence
+from halu_tasks.scorers.statistics.confidence import with_confidence
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.task_registry import HEADLINE
 

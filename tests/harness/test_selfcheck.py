@@ -12,7 +12,7 @@ from judges import figures
 
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import prompt_for
-from halu_tasks.scorers.method_metrics import Statistic, as_probability, ngram_scores
+from halu_tasks.scorers.ngrams import Statistic, as_probability, ngram_scores
 from halu_tasks.tasks import build, get_task
 from halu_tasks.text.sentences import sentences
 

@@ -9,8 +9,9 @@ from scipy.stats import beta, gamma, t
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks.span_scorers import soft_iou
 from halu_tasks.scorers.benchmarks.string_scorers import score_passages
+from halu_tasks.scorers.columns import by_cluster
 from halu_tasks.scorers.gold import SpanGold
-from halu_tasks.scorers.metrics import by_cluster, estimate, mean, micro
+from halu_tasks.scorers.metrics import estimate, mean, micro
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.intervals import Moments as M
 from halu_tasks.scorers.statistics.intervals import exact_interval, unseen_weight

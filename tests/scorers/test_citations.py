@@ -12,7 +12,7 @@ from common import read_rows
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.citations import Paper, Reference, cited, references, surname
+from halu_tasks.scorers.citations import ListedPaper, Paper, find_citations, listed_papers, surname
 from halu_tasks.text.sentences import sentences
 
 
@@ -20,16 +20,16 @@ def _paper(title: str, authors: list[str], year: int | None) -> Paper:
     return {"name": "", "title": title, "abstract": "", "authors": authors, "year": year}
 
 
-def _found(sentence: str, listed: list[Reference]) -> tuple[list[int], list[str], list[str]]:
+def _found(sentence: str, listed: list[ListedPaper]) -> tuple[list[int], list[str], list[str]]:
     """The places of the papers that a sentence cites, and its unknown and ambiguous citations."""
-    _, papers, unknown, ambiguous = cited(sentence, listed)
+    _, papers, unknown, ambiguous = find_citations(sentence, listed)
     place = {id(reference.paper): number for number, reference in enumerate(listed)}
     return [place[id(paper)] for paper in papers], unknown, ambiguous
 
 
 # by their place: 0 Ling (2009), 1 Benton (2010), 2 Richard-Eaglin (2018), 3 Mékinian (2016), 4 van der Berg (2001),
 # 5 Smith (2019a), 6 Smith (2019b), 7 WHO Collaborating Group (1999), 8 "Bites and blains" (1971), 9 Simons (n.d.)
-REFERENCES = references(
+REFERENCES = listed_papers(
     [
         _paper("Creatine", ["J. Ling", "M. Kritikos", "B. Tiplady"], 2009),
         _paper("Memory", ["D. Benton", "Rachel Donohoe"], 2010),
@@ -61,11 +61,11 @@ def test_names(row: dict[str, Any]) -> None:
     if "author" in row:
         assert surname(row["author"]) == row["surname"]
     else:
-        assert [each.key for each in references(_paper(*paper) for paper in row["papers"])] == row["keys"]
+        assert [each.key for each in listed_papers(_paper(*paper) for paper in row["papers"])] == row["keys"]
 
 
 def test_first_authors_come_before_others() -> None:
-    found = references(
+    found = listed_papers(
         [
             _paper("", ["A. Roy", "B. Lee"], 2001),
             _paper("", ["C. Lee"], 2001),
@@ -94,15 +94,17 @@ def _queries(folder: Path) -> list[dict[str, Any]]:
     return list(json.loads((folder / "fave" / "paper_dataset.json").read_text()))
 
 
-def _references(query: dict[str, Any]) -> list[Reference]:
-    return references(_paper(paper["title"], paper["authors"], paper["metadata"]["year"]) for paper in query["papers"])
+def _references(query: dict[str, Any]) -> list[ListedPaper]:
+    return listed_papers(
+        _paper(paper["title"], paper["authors"], paper["metadata"]["year"]) for paper in query["papers"]
+    )
 
 
 def _bare(name: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKD", name) if not unicodedata.combining(char))
 
 
-def _forms(reference: Reference) -> Iterator[tuple[str, str]]:
+def _forms(reference: ListedPaper) -> Iterator[tuple[str, str]]:
     """Sentences that cite the paper, each with the name of its form."""
     name, _, year = reference.key[:-1].rpartition(" (")
     second = reference.surnames[1] if len(reference.surnames) > 1 else "Nowak"
@@ -163,9 +165,9 @@ def test_a_real_name_without_its_letter_is_ambiguous(shared_data: Path) -> None:
 
 
 def test_letters_are_for_26() -> None:
-    assert references([_paper("T", ["A. Smith"], 2019)] * 26)[-1].key == "Smith (2019z)"
+    assert listed_papers([_paper("T", ["A. Smith"], 2019)] * 26)[-1].key == "Smith (2019z)"
     with pytest.raises(ValueError, match="27 papers"):
-        references([_paper("T", ["A. Smith"], 2019)] * 27)
+        listed_papers([_paper("T", ["A. Smith"], 2019)] * 27)
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ ODD_PAPERS = st.lists(
 
 @given(ODD_PAPERS)
 def test_every_paper_has_a_name_of_its_own(papers: list[Paper]) -> None:
-    found = references(papers)
+    found = listed_papers(papers)
     keys = [reference.key for reference in found]
     assert len(set(keys)) == len(papers) == len(keys)
     assert all(reference.surnames and reference.surnames[0] for reference in found)
@@ -197,7 +199,7 @@ def test_names_of_real_papers(shared_data: Path) -> None:
     keys = []
     for query in queries:
         papers = [_paper(paper["title"], paper["authors"], paper["metadata"]["year"]) for paper in query["papers"]]
-        found = [reference.key for reference in references(papers)]
+        found = [reference.key for reference in listed_papers(papers)]
         assert len(set(found)) == len(papers)
         keys += found
     assert sum(key.startswith('"') for key in keys) == 19
@@ -223,7 +225,7 @@ PAPERS = st.lists(
 
 @given(PAPERS)
 def test_every_paper_is_found_by_its_name(papers: list[Paper]) -> None:
-    found = references(papers)
+    found = listed_papers(papers)
     for place, reference in enumerate(found):
         name, _, year = reference.key[:-1].rpartition(" (")
         for sentence in (f"{reference.key} found it.", f"It was found (see {name}, {year})."):
@@ -259,6 +261,6 @@ LOOPS = json.loads(Path(__file__).with_name("loops.json").read_text("utf-8"))["c
 def test_ten_megabytes_take_no_time(loop: str) -> None:
     sentence = loop * (10_000_000 // len(loop))
     start = time.perf_counter()
-    cited(sentence, REFERENCES)
+    find_citations(sentence, REFERENCES)
     # a tenth of a second on an idle machine
     assert time.perf_counter() - start < 3

@@ -14,7 +14,8 @@ from scipy.stats import binom
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.rates import confint_poisson
 
-from halu_tasks.scorers.metrics import by_cluster, estimate, mean
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import estimate, mean
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.scorers.statistics.intervals import Moments, exact_interval

@@ -16,7 +16,7 @@ from halu_tasks.scorers.judge_correction import (
     VerdictLabel,
     judge_error_metrics,
     unlabelled_kinds,
-    with_known_error,
+    with_judge_errors,
 )
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
@@ -46,7 +46,7 @@ def figures(
     scores = judged(judge for judge, _ in rows)
     scores += [ScoredReply(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
     scores += [ScoredReply(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
-    return estimates(METRICS, (with_known_error(score, OPEN_ANSWER, reference, assumed) for score in scores))
+    return estimates(METRICS, (with_judge_errors(score, OPEN_ANSWER, reference, assumed) for score in scores))
 
 
 def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: float = 0.92) -> list[Row]:
@@ -158,7 +158,7 @@ def test_a_label_is_of_the_reply_that_was_labelled() -> None:
         "", [VerdictLabel("1", "", "Paris  is\r\nnot", 1.0), VerdictLabel("1", "", "other", 0.0)]
     )
     seen, other, unseen = (
-        with_known_error(
+        with_judge_errors(
             ScoredReply("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]),
             OPEN_ANSWER,
             labels,
@@ -175,7 +175,7 @@ def test_a_warning_names_verdicts_without_labels_in_words_and_no_failed_ones() -
     verdicts = [Verdict(UNSUPPORTED, "", "One."), Verdict(SUPPORTED, "", "Two."), Verdict(FAILED, "", "Three.")]
     score = ScoredReply("1", "1", "One. Two. Three.", "", {"hallucinations": 1.0}, verdicts=verdicts)
     labels = ReferenceLabels.of("", [VerdictLabel("1", "One.", None, 1.0)])
-    kinds = unlabelled_kinds(SUMMARY, [with_known_error(score, SUMMARY, labels, None)])
+    kinds = unlabelled_kinds(SUMMARY, [with_judge_errors(score, SUMMARY, labels, None)])
     assert [*map(SUMMARY.in_words, kinds)] == ["'supported', on replies of which another verdict is unsupported"]
 
 
@@ -195,7 +195,7 @@ def test_labels_may_be_drawn_by_what_the_judge_said() -> None:
 @pytest.mark.parametrize("top", [1.0, 0.5])
 def test_labels_may_lie_between_yes_and_no(top: float) -> None:
     labels = ReferenceLabels.of("", [VerdictLabel(str(at), "", None, top * (at % 2)) for at in range(40)])
-    known = (with_known_error(score, OPEN_ANSWER, labels, None) for score in judged(at % 2 == 1 for at in range(40)))
+    known = (with_judge_errors(score, OPEN_ANSWER, labels, None) for score in judged(at % 2 == 1 for at in range(40)))
     assert estimates(METRICS, known)["hallucination_rate_ppi"].value == pytest.approx(top / 2)
 
 
@@ -217,7 +217,7 @@ def test_a_mean_of_sentences_is_corrected_summary_by_summary() -> None:
 
     def corrected(labelled: list[VerdictLabel]) -> Estimate:
         reference = ReferenceLabels.of("", labelled)
-        known = (with_known_error(score, SUMMARY, reference, None) for score in scores)
+        known = (with_judge_errors(score, SUMMARY, reference, None) for score in scores)
         return estimates(metrics, known)["hallucinations_per_summary_ppi"]
 
     assert corrected(labels).value == pytest.approx(real / 120)
@@ -261,7 +261,7 @@ def test_a_difference_has_what_the_labels_of_either_run_leave_open() -> None:
         labels = ReferenceLabels.of(
             "", (VerdictLabel(str(at), "", None, float(y)) for at, (_, y) in enumerate(rows) if y is not None)
         )
-        return [with_known_error(score, OPEN_ANSWER, labels, None) for score in judged(said for said, _ in rows)]
+        return [with_judge_errors(score, OPEN_ANSWER, labels, None) for score in judged(said for said, _ in rows)]
 
     (rate, *_), few, many = METRICS, run(20), run(120)
     clear, open_ = difference(rate, many, few), difference(rate, run(24), few)

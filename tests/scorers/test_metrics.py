@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
+from halu_tasks.scorers.columns import Columns, by_cluster
 from halu_tasks.scorers.metrics import (
     Estimate,
     Metric,
-    by_cluster,
     estimate,
     estimates,
     mean,
@@ -24,8 +25,12 @@ from halu_tasks.scorers.metrics import (
     share_free_of,
     share_unparsed,
 )
+from halu_tasks.scorers.reader_metrics import with_reader
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.statistics.confidence import with_confidence
 from halu_tasks.scorers.statistics.jackknife import Sums
+from halu_tasks.scorers.wordings import with_wordings
+from halu_tasks.tasks import registry
 
 
 def right(*values: float, clusters: Sequence[str] | None = None) -> list[ScoredReply]:
@@ -143,6 +148,27 @@ def test_a_metric_of_ones_own_is_a_function_of_columns() -> None:
     assert median_length.tags == {"kind"}
 
 
+@pytest.mark.parametrize("task", sorted(registry()[0]))
+def test_metrics_declare_what_they_read_and_return(task: str) -> None:
+    nothing = Columns.of([])
+    for scorer in registry()[0][task].scorers.values():
+        metrics = with_wordings(with_confidence(scorer.metrics, scorer.facts), ["a", "b"])
+        for own in (*with_reader(metrics), *chain.from_iterable(scorer.fixed_replies.values())):
+            read: list[str] = []
+
+            def column(name: str, read: list[str] = read) -> Any:
+                read.append(name)
+                return nothing[name]
+
+            columns = Columns(column, nothing.cluster, 0)
+            with np.errstate(all="ignore"):
+                terms = own.terms(columns)
+                own.classes(columns)
+            assert {*read} <= own.columns, own.name
+            form = "sums" if isinstance(terms, tuple) else "mean" if np.ndim(terms) else "figure"
+            assert own.form == form, own.name
+
+
 @pytest.mark.parametrize("clusters", [30, 700])
 def test_a_function_of_all_items_has_the_error_of_its_sums(clusters: int) -> None:
     """Above 2 million items times clusters, groups of clusters are left out."""
@@ -150,7 +176,7 @@ def test_a_function_of_all_items_has_the_error_of_its_sums(clusters: int) -> Non
     scores = [
         ScoredReply(f"{i}", str(i % clusters), "x", "x", {"v": x}) for i, x in enumerate(rng.random(5_000).tolist())
     ]
-    by_sums, by_items = mean("v", "v"), Metric("v", lambda columns: columns["v"].mean())
+    by_sums, by_items = mean("v", "v"), metric(lambda v: v.mean(), name="v")
     one, other = found(by_sums, scores), found(by_items, scores)
     assert other == pytest.approx(one, rel=1e-9 if clusters == 30 else 0.1)
 
@@ -221,7 +247,7 @@ def test_shares_of_a_rare_class_keep_their_wide_interval() -> None:
     assert recall.value == 1 and recall.low is not None and recall.low < 0.05
 
 
-BALANCED = balanced_acc(lambda target: [target == each for each in "AB"], lambda columns: columns["correct"])
+BALANCED = balanced_acc(lambda target: [target == each for each in "AB"], lambda correct: correct)
 
 
 @pytest.mark.parametrize("rare", ["A", "B"], ids=["all right", "all wrong"])
@@ -304,7 +330,7 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max
 @given(st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=30), st.integers(1, 300))
 def test_different_rows_add_up_to_the_rounded_sum_of_all(rows: list[tuple[float, bool]], times: int) -> None:
     table, classes = np.array([[number] for number, _ in rows]), np.array([[flag] for _, flag in rows])
-    parts = [Sums(table, classes).different()] * times
+    parts = [Sums(table, classes).unique()] * times
     assert len(parts[0].terms) == len(set(rows))
     together = Sums(*(np.concatenate(each) for each in zip(*parts, strict=True)))
     assert together.total == math.fsum([number for number, _ in rows] * times)

@@ -9,7 +9,7 @@ from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.method_metrics import Statistic, as_probability, ngram_scores, tokens
+from halu_tasks.scorers.ngrams import Statistic, as_probability, ngram_scores, tokens
 
 
 def scored(

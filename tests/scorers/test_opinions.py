@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.method_metrics import Opinions, opinion_figures
+from halu_tasks.scorers.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.score import ScoredReply
 
 LABELS = st.sampled_from(["Yes", "No", None])

@@ -97,7 +97,8 @@ def test_a_metric_and_a_scorer_of_ones_own_are_functions(make: Any) -> None:
     assert names(task)[:2] == ["acc", "false_alarms"]
     item = Item("1", "1", "belegt")
     alarms = task.scorers["strict"].metrics[1]
-    from halu_tasks.scorers.metrics import by_cluster, estimate
+    from halu_tasks.scorers.columns import by_cluster
+    from halu_tasks.scorers.metrics import estimate
 
     scores = [task.score("strict", item, Reply(text)) for text in ("widerlegt", "belegt", "widerlegt", "")]
     found = estimate(alarms, by_cluster(scores))

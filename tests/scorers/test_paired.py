@@ -14,8 +14,9 @@ from scipy.stats import t, ttest_rel
 
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
+from halu_tasks.scorers.columns import by_cluster
 from halu_tasks.scorers.judge_correction import judge_error_metrics
-from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean, mean_of
+from halu_tasks.scorers.metrics import Metric, estimate, mean, mean_of
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, auprc, roc_auc
 from halu_tasks.scorers.statistics.differences import Difference, difference, same_items
@@ -159,7 +160,7 @@ def test_equal_runs_differ_in_an_average_as_far_as_the_classes_may() -> None:
 
 def test_a_rare_class_that_both_have_right_leaves_room_for_a_difference() -> None:
     """Only the common class differs; of the six items of the other one, next to nothing is known."""
-    balanced = balanced_acc(lambda target: [target == each for each in ("A", "B")], lambda columns: columns["correct"])
+    balanced = balanced_acc(lambda target: [target == each for each in ("A", "B")], lambda correct: correct)
     runs = []
     for wrong in (20, 44):
         right = [1.0] * 6 + [0.0] * wrong + [1.0] * (194 - wrong)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.metrics import by_cluster, estimate
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import (
     TokenProbabilities,

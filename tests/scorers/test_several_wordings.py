@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.core.items import WORDING
-from halu_tasks.scorers.metrics import by_cluster, estimate, estimates, mean
-from halu_tasks.scorers.option_metrics import with_wordings, wordings_of
+from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.metrics import estimate, estimates, mean
 from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.wordings import with_wordings, wordings_of
 
 ACC = mean("acc", "correct")
 

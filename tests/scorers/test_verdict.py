@@ -1,6 +1,8 @@
 """Reading verdicts: phrasings, properties, time."""
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,8 @@ from readers import rows
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.released_readers import published_pick, published_true_false
+from halu_tasks.scorers.reading import lexicon as lexicon_module
+from halu_tasks.scorers.reading.lexicon import LANGUAGES
 from halu_tasks.scorers.reading.own_labels import LabelQuestion
 from halu_tasks.scorers.reading.questions import (
     TYPES,
@@ -151,3 +155,21 @@ def test_a_language_is_one_lexicon() -> None:
     replies = [row for row in rows("halluverse25") if row["language"] == "es" and row["label"] in TYPES]
     assert len(replies) >= 10
     assert [spanish(row["reply"]).value for row in replies] == [row["label"] for row in replies]
+
+
+def test_the_kinds_of_phrases_are_those_that_their_page_lists() -> None:
+    folder = Path(lexicon_module.__file__).parent / "lexicons"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## (\w+)$", page, flags=re.MULTILINE)
+    listed = {
+        name: {kind for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for kind in re.findall(r"`(\w+)`", row)}
+        for name, text in zip(sections[1::2], sections[2::2], strict=True)
+    }
+    found: dict[str, set[str]] = {name: set() for name in listed}
+    for path in sorted(folder.glob("*.yaml")):
+        stem, _, language = path.stem.partition(".")
+        if language or stem in LANGUAGES:
+            section = {"strings": "Strings", "remarks": "Remarks", "confidence": ""}.get(stem, "Labels")
+            found.setdefault(section, set()).update(lexicon_module.load(path.stem).keys() - {"prefix"})
+    del found[""]
+    assert found == listed

@@ -8,9 +8,9 @@ import json
 import logging
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,26 +89,25 @@ class Graph:
             self.tails_of_relation[relation].append(tail)
 
 
-def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], most: int) -> list[Subgraph]:
+def sample_subgraphs(
+    pattern: str, starts: Iterable[str], draw: Draw, make: Callable[[str, str], Subgraph | None], most: int
+) -> list[Subgraph]:
     """Make subgraphs from each start in turn, until there are `most`, a few times.
 
     Args:
-        begins: The starts.
+        pattern: The pattern of the subgraphs.
+        starts: The starts; their order is drawn.
+        draw: Draws numbers.
         make: Makes a subgraph from a start and the number of the round; None if it cannot.
         most: Maximum number of subgraphs.
     """
-    subgraphs: dict[Subgraph, None] = {}
-    for number, begin in product(range(_ROUNDS), begins):
+    ordered, subgraphs = sorted(starts, key=lambda start: (draw(pattern, start), start)), dict[Subgraph, None]()
+    for number, start in product(range(_ROUNDS), ordered):
         if len(subgraphs) >= most:
             break
-        if subgraph := make(begin, str(number)):
+        if subgraph := make(start, str(number)):
             subgraphs.setdefault(subgraph)
     return list(subgraphs)
-
-
-def drawn(names: Iterable[str], draw: Draw, *of: str) -> list[str]:
-    """Return the names in a random order determined by `draw`."""
-    return sorted(names, key=lambda name: (draw(*of, name), name))
 
 
 MOST_COMPARED = 5
@@ -163,7 +162,7 @@ def multi_hops(graph: Graph, draw: Draw, most: int, hops: int, *, one_answer: bo
                 return Subgraph(MULTI_HOP, triples=walk)
         return None
 
-    return collect(drawn(graph.of_head, draw, MULTI_HOP), make, most)
+    return sample_subgraphs(MULTI_HOP, graph.of_head, draw, make, most)
 
 
 # --- comparisons ----------------------------------------------------------------------------------
@@ -199,10 +198,10 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
                 break
         if len(chosen) < 2:
             return None
-        shown = [triple for _, (value, kind, _) in sorted(chosen.items()) for triple in (kind, value) if triple]
-        return Subgraph(COMPARISON, triples=tuple(shown))
+        triples = [triple for _, (value, kind, _) in sorted(chosen.items()) for triple in (kind, value) if triple]
+        return Subgraph(COMPARISON, triples=tuple(triples))
 
-    return collect(drawn(groups, draw, COMPARISON), make, most)
+    return sample_subgraphs(COMPARISON, groups, draw, make, most)
 
 
 def _measure(graph: Graph, class_relation: str) -> dict[str, list[_Comparable]]:
@@ -254,19 +253,15 @@ def set_operations(graph: Graph, draw: Draw, most: int) -> list[Subgraph]:
         second = others[turn // len(conditions) % len(others)] if others else None
         start = draw("operation", number, begin) % len(OPERATIONS)
         for operation in (*OPERATIONS[start:], *OPERATIONS[:start]):
-            if operands := makers[operation](graph, first, second, turn):
-                used, triples = operands
-                if len(triples) <= MOST_TRIPLES:
-                    return Subgraph(SET_OPERATION, operation, used, triples)
+            subgraph = makers[operation](graph, first, second, turn)
+            if subgraph and len(subgraph.triples) <= MOST_TRIPLES:
+                return subgraph
         return None
 
-    return collect(drawn(graph.of_head, draw, SET_OPERATION), make, most)
+    return sample_subgraphs(SET_OPERATION, graph.of_head, draw, make, most)
 
 
-_Operands = tuple[tuple[Condition, ...], tuple[Triple, ...]] | None
-
-
-def _intersection(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+def _intersection(graph: Graph, first: Condition, second: Condition | None, turn: int) -> Subgraph | None:
     """Return the entities that meet both conditions."""
     if second is None:
         return None
@@ -277,10 +272,11 @@ def _intersection(graph: Graph, first: Condition, second: Condition | None, turn
     both = [head for head in smaller if Triple(head, *one) in graph.triples and Triple(head, *other) in graph.triples]
     if not 2 <= len(both) <= MOST_MEMBERS:
         return None
-    return (one, other), tuple(Triple(head, *each) for head in both for each in (one, other))
+    triples = tuple(Triple(head, *each) for head in both for each in (one, other))
+    return Subgraph(SET_OPERATION, INTERSECTION, (one, other), triples)
 
 
-def _union(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+def _union(graph: Graph, first: Condition, second: Condition | None, turn: int) -> Subgraph | None:
     """Return the entities that meet the first condition, or the same relation to another tail."""
     relation = first[0]
     tails = graph.tails_of_relation[relation]
@@ -289,11 +285,12 @@ def _union(graph: Graph, first: Condition, second: Condition | None, turn: int) 
     size = len(members | others)
     if members <= others or others <= members or not 3 <= size <= MOST_MEMBERS or quantity_of(other[1]):
         return None
-    shown = [Triple(head, *each) for each in sorted((first, other)) for head in graph.members[each]]
-    return (min(first, other), max(first, other)), tuple(shown)
+    conditions = (min(first, other), max(first, other))
+    triples = tuple(Triple(head, *each) for each in conditions for head in graph.members[each])
+    return Subgraph(SET_OPERATION, UNION, conditions, triples)
 
 
-def _difference(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+def _difference(graph: Graph, first: Condition, second: Condition | None, turn: int) -> Subgraph | None:
     """Return the entities that meet the first condition, some but not all of which meet the second."""
     members = graph.members[first]
     if second is None or second[0] == first[0] or len(members) > MOST_MEMBERS:
@@ -302,16 +299,16 @@ def _difference(graph: Graph, first: Condition, second: Condition | None, turn: 
     meeting = [head for head, tails in theirs.items() if second[1] in tails]
     if not meeting or len(meeting) == len(members) or not all(theirs.values()):
         return None
-    shown = [(Triple(head, *first), *(Triple(head, second[0], tail) for tail in theirs[head])) for head in members]
-    return (first, second), tuple(triple for each in shown for triple in each)
+    triples = [(Triple(head, *first), *(Triple(head, second[0], tail) for tail in theirs[head])) for head in members]
+    return Subgraph(SET_OPERATION, DIFFERENCE, (first, second), tuple(chain.from_iterable(triples)))
 
 
-def _counting(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+def _counting(graph: Graph, first: Condition, second: Condition | None, turn: int) -> Subgraph | None:
     """Return the entities that meet the first condition, to be counted."""
     members = graph.members[first]
     if not 2 <= len(members) <= MOST_MEMBERS:
         return None
-    return (first,), tuple(Triple(head, *first) for head in members)
+    return Subgraph(SET_OPERATION, COUNTING, (first,), tuple(Triple(head, *first) for head in members))
 
 
 # --- quantities -----------------------------------------------------------------------------------
@@ -360,7 +357,6 @@ def quantity_of(text: str) -> Quantity | None:
 
 
 def _date(match: re.Match[str]) -> Quantity | None:
-    """Convert a matched date; None if month or day are out of range."""
     year, month, day = int(match[1]), int(match[2]), int(match[3] or 0)
     if month > 12 or day > 31 or (day and not month):
         return None
@@ -407,9 +403,8 @@ def facts_in(
             raise DataError(f"{path}: the {len(graph.triples)} triples contain no subgraph of any pattern")
         counts = Counter(subgraph.pattern for subgraph in subgraphs)
         if any(counts[pattern] < walks for pattern in PATTERNS):
-            found = ", ".join(f"{counts[pattern]} {pattern}" for pattern in PATTERNS)
-            number = len(graph.triples)
-            logger.warning("%s: found %s in %d triples; %d of each requested", path, found, number, walks)
+            numbers = ", ".join(f"{counts[pattern]} {pattern}" for pattern in PATTERNS)
+            logger.warning("%s: found %s in %d triples; %d of each requested", path, numbers, len(graph.triples), walks)
         yield from map(_subgraph_document, subgraphs)
     for file in texts:
         for document in read_documents(file):
@@ -419,7 +414,6 @@ def facts_in(
 
 
 def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of triples, and those of texts."""
     rows = [file for file in visible_files(path) if file.name.endswith((".jsonl", ".jsonl.gz"))]
     files = rows if path.is_dir() else [path]
     triples = [file for file in files if _holds_triples(file)]
@@ -432,7 +426,6 @@ def _files_of(path: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _holds_triples(path: Path) -> bool:
-    """Whether a file contains triples rather than texts."""
     for line, row in json_lines(path):
         if "text" in row:
             return False

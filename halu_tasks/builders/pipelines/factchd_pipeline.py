@@ -11,12 +11,23 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from annotated_types import Ge
 
 from halu_tasks.builders.documents import Document, words
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Gate, KeptFile, Pipeline, Row, TextPair
+from halu_tasks.builders.pipeline import (
+    GENERATOR,
+    Ask,
+    Draft,
+    Fault,
+    Gate,
+    KeptFile,
+    PaperTemperature,
+    Pipeline,
+    Row,
+    TextPair,
+)
 from halu_tasks.builders.pipelines import factchd_graph as graph
 from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
@@ -71,29 +82,25 @@ class FactCHDPipeline(Pipeline):
     is drawn at random.
     """
 
-    name: ClassVar[str] = "factchd_pipeline"
-    version: ClassVar[int] = 2
-    about: ClassVar[str] = "queries with factual and non-factual responses and their evidence (FactCHD)"
-    benchmark: ClassVar[str] = "factchd"
-    paper: ClassVar[str] = "factchd"
-    checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION)
-    gate: ClassVar[Gate] = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
-    near: ClassVar[float] = 90.0
-    shortest: ClassVar[int] = 5
-    prompts_used: ClassVar[tuple[str, ...]] = (
+    name = "factchd_pipeline"
+    version = 2
+    about = "queries with factual and non-factual responses and their evidence (FactCHD)"
+    benchmark = "factchd"
+    paper = "factchd"
+    checks = (FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION)
+    gate = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
+    near = 90.0
+    shortest = 5
+    prompts_used = (
         *(f"rule_{name}" for name in (VANILLA, graph.MULTI_HOP, graph.COMPARISON, *graph.OPERATIONS)),
         *("label_factual", "label_non_factual"),
         *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
         *_OF_DEMONSTRATIONS,
     )
-    generating: ClassVar[tuple[str, ...]] = (
-        *("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations"),
-    )
+    generating = ("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations")
 
     max_chars: Annotated[Count, Help("maximum length of a text fact or subgraph in characters")] = 4_000
-    generator_temperature: Annotated[
-        float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
-    ] = 1.0
+    generator_temperature: PaperTemperature = 1.0
     walks: Annotated[Natural, Help("maximum number of subgraphs of each pattern to sample from the triples")] = 100
     hops: Annotated[int, Ge(2), Help("maximum number of triples in a walk of the multi-hop pattern")] = 3
     class_relation: Annotated[str, Help("relation to an entity's class; only entities of a class are compared")] = (
@@ -111,7 +118,7 @@ class FactCHDPipeline(Pipeline):
     def __post_init__(self) -> None:
         super().__post_init__()
         # report a damaged file before any model is asked
-        _ = self._known
+        _ = self._examples
 
     @property
     def prompt_names(self) -> tuple[str, ...]:
@@ -121,8 +128,8 @@ class FactCHDPipeline(Pipeline):
     @property
     def settings(self) -> dict[str, Any]:
         """The pipeline's settings, with a hash of the demonstrations."""
-        known = short_hash(*("\0".join(each.values()) for each in self._known)) if self._known else None
-        return {**super().settings, "demonstrations": known}
+        rows = ["\0".join(each.values()) for each in self._examples]
+        return {**super().settings, "demonstrations": short_hash(*rows) if rows else None}
 
     # --- documents --------------------------------------------------------------------------------
 
@@ -150,21 +157,20 @@ class FactCHDPipeline(Pipeline):
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each label, in the order in which the responses are written."""
         first = LABELS[self.draw(document.id, "label") % 2]
-        labels = (first, _OTHER[first])
-        facts = {"knowledge": fence(document.text), "rule": self._rule(subgraph_of(document))}
+        labels, subgraph = (first, _OTHER[first]), subgraph_of(document)
+        facts = {"knowledge": fence(document.text), "rule": self._rule(subgraph)}
         query, responses = await self._write(document, facts, labels, ask)
-        adherence: list[Fault] = []
+        faults: list[Fault] = []
         if query:
             # the query is checked once, as both labels share it
-            verdict = read_verdict(await ask(self.prompt("check_pattern", **facts, query=fence(query)), VERIFIER))
-            adherence += pattern_faults(query, subgraph_of(document))
-            adherence += objections(PATTERN, verdict, "does not follow its pattern", "")
-        both = (self._draft(document, label, query, responses[label], adherence, ask) for label in labels)
+            verdict = read_verdict(await self.verify(ask, "check_pattern", **facts, query=fence(query)))
+            faults += pattern_faults(query, subgraph)
+            faults += objections(PATTERN, verdict, "does not follow its pattern", "")
+        both = (self._draft(document, label, query, responses[label], faults, ask) for label in labels)
         drafts = await gather(*both)
         return [_with_twin(*pair) for pair in (drafts, drafts[::-1])]
 
     def _rule(self, subgraph: Subgraph) -> str:
-        """Return the rule that queries about a subgraph follow."""
         first, second = (*(fence(" | ".join(condition)) for condition in subgraph.conditions), "", "")[:2]
         return self.prompt(f"rule_{subgraph.operation or subgraph.pattern}", first=first, second=second)
 
@@ -173,18 +179,19 @@ class FactCHDPipeline(Pipeline):
     ) -> tuple[str, dict[str, Answer[str]]]:
         """Return the query, and for each label its response or why there is none."""
         first, second = labels
-        pair = await self._ask_writer("query", document, first, ask, ("query", "response"), facts)
+        pair = await self._respond("query", document, first, ask, ("query", "response"), facts)
         if pair.value is None:
             return "", dict.fromkeys(labels, Answer(None, f"query: {pair.reason}"))
         fenced = {name: fence(text) for name, text in pair.value.items()}
-        other = await self._ask_writer("response", document, second, ask, ("response",), {**facts, **fenced})
+        other = await self._respond("response", document, second, ask, ("response",), {**facts, **fenced})
         query, response = pair.value["query"], pair.value["response"]
-        if other.value and plain(other.value["response"]) == plain(response):
-            other = Answer(None, "same as for the other label")
-        written = Answer(other.value["response"]) if other.value else Answer[str](None, f"response: {other.reason}")
-        return query, {first: Answer(response), second: written}
+        if other.value is None:
+            return query, {first: Answer(response), second: Answer(None, f"response: {other.reason}")}
+        is_same = plain(other.value["response"]) == plain(response)
+        twin = Answer(None, "response: same as for the other label") if is_same else Answer(other.value["response"])
+        return query, {first: Answer(response), second: twin}
 
-    async def _ask_writer(
+    async def _respond(
         self, name: str, document: Document, label: str, ask: Ask, fields: Sequence[str], shown: dict[str, str]
     ) -> Answer[dict[str, str]]:
         """Return the fields of the generator's reply to a prompt, which demonstrations precede if there are any."""
@@ -196,28 +203,27 @@ class FactCHDPipeline(Pipeline):
         return Answer(None, "too long") if too_long else reply
 
     async def _draft(
-        self, document: Document, label: str, query: str, answer: Answer[str], adherence: Sequence[Fault], ask: Ask
+        self, document: Document, label: str, query: str, answer: Answer[str], faults: Sequence[Fault], ask: Ask
     ) -> Draft:
-        """Check the response with a label and return its draft."""
+        """Return the draft of a response with a label, checked; the query has some faults already."""
         subgraph = subgraph_of(document)
         kind, summary = f"{subgraph.pattern}/{label}", f"label: {label}\nquery: {query}"
         if answer.value is None:
-            fault = Fault(FORMAT, answer.reason, summary)
-            return Draft.of(document, kind, label, checks=(FORMAT,), faults=(fault,))
+            return self.rejected(Fault(FORMAT, answer.reason, summary), document, kind, label)
         response = answer.value
         claim = {"query": fence(query), "response": fence(response)}
         shown = {"knowledge": fence(document.text), **claim}
-        faults = [*query_faults(query, response, subgraph), *adherence]
-        prompt = self.prompt("check_label", **shown)
-        faults += await self._vote(ask, prompt, CONSISTENCY, _CONFIRMS[label], f"verified as {_OTHER[label]}")
+        faults = [*query_faults(query, response, subgraph), *faults]
+        votes = await self._votes(ask, "check_label", **shown)
+        faults += majority_faults(CONSISTENCY, votes, f"verified as {_OTHER[label]}", _CONFIRMS[label])
         demonstrations = self._demonstrations(document, label)
         if demonstrations:
-            prompt = self.prompt("check_style", demonstrations=demonstrations, **claim)
-            faults += await self._vote(ask, prompt, STYLE, YES, "unlike the demonstrations")
-        reason, explanation = await self._explain(document, label, shown, ask)
-        faults += explanation
-        stated = document.fields.get("domain")
-        domain = stated if isinstance(stated, str) and stated.strip() else self.domain
+            votes = await self._votes(ask, "check_style", demonstrations=demonstrations, **claim)
+            faults += majority_faults(STYLE, votes, "unlike the demonstrations", YES)
+        reason, of_explanation = await self._explain(document, label, shown, ask)
+        domain = document.fields.get("domain")
+        if not isinstance(domain, str) or not domain.strip():
+            domain = self.domain
         row = {
             "label": label,
             "query": query,
@@ -228,45 +234,30 @@ class FactCHDPipeline(Pipeline):
             "type": "text" if subgraph.pattern == VANILLA else "kg",
             "category": _CATEGORIES[subgraph.pattern],
         }
-        details = f"{summary}\nresponse: {response}"
-        faults = [each._replace(detail=f"{details}\n{each.detail}".strip()) for each in faults]
+        details = f"{summary}\nresponse: {response}\n"
+        described = tuple(f._replace(detail=f"{details}{f.detail}".strip()) for f in (*faults, *of_explanation))
         checks = tuple(check for check in self.checks if check != STYLE or demonstrations)
-        return Draft.of(document, kind, label, checks=checks, faults=tuple(faults), row={} if faults else row)
+        return Draft.of(document, kind, label, checks=checks, faults=described, row={} if described else row)
 
-    async def _vote(self, ask: Ask, prompt: str, check: str, wanted: str, denied: str) -> tuple[Fault, ...]:
-        """Return the fault of a check unless more than half of the verifier's votes are the wanted verdict.
-
-        The verifier does not know the label. Replies that cannot be read count as votes without agreement.
-        """
-        replies = await gather(*(ask(prompt, VERIFIER, draw=draw, draws=self.votes) for draw in range(self.votes)))
-        answers = [read_verdict(reply) for reply in replies]
-        cast = [answer.value for answer in answers]
-        reasons = "; ".join(answer.reason for answer in answers if answer.value and answer.reason)
-        if 2 * cast.count(wanted) > self.votes:
-            return ()
-        for value in (None, UNCERTAIN):
-            if 2 * cast.count(value) >= self.votes:
-                answer = answers[cast.index(value)]
-                return objections(check, answer if value is None else answer._replace(reason=reasons), denied, "")
-        majority = 2 * cast.count(NO if wanted == YES else YES) > self.votes
-        return (Fault(check, denied if majority else "no majority", f"verifier: {reasons}"),)
+    async def _votes(self, ask: Ask, name: str, **shown: str) -> list[Answer[str]]:
+        """Return the verdicts of the verifier, who does not know the label."""
+        asked = (self.verify(ask, name, draw, self.votes, **shown) for draw in range(self.votes))
+        return [read_verdict(reply) for reply in await gather(*asked)]
 
     async def _explain(
         self, document: Document, label: str, shown: dict[str, str], ask: Ask
     ) -> tuple[str, tuple[Fault, ...]]:
         """Return the chain of evidence as the field `reason` (empty if there is none), and the checks it failed."""
-        prompt = self.prompt("explanation", **shown, demanded=label, label=self.texts[_DEMANDS[label]])
-        answer = read_object(await ask(prompt, GENERATOR), "explanation")
-        if answer.value is None:
-            return "", (Fault(EXPLANATION, f"explanation: {answer.reason}"),)
-        text = answer.value["explanation"]
-        reason = reason_of(label, text)
+        demand = self.texts[_DEMANDS[label]]
+        reply = await self.generate(ask, "explanation", **shown, demanded=label, label=demand)
+        answer = read_object(reply, "explanation")
+        text = (answer.value or {}).get("explanation", "")
+        reason = reason_of(label, text) if answer.value else Answer[str](None, f"explanation: {answer.reason}")
         if len(text) > _LONGEST:
             reason = Answer(None, "too long")
         if reason.value is None:
             return "", (Fault(EXPLANATION, reason.reason, text),)
-        prompt = self.prompt("check_explanation", **shown, explanation=fence(reason.value))
-        verdict = read_verdict(await ask(prompt, VERIFIER))
+        verdict = read_verdict(await self.verify(ask, "check_explanation", **shown, explanation=fence(reason.value)))
         faults = objections(EXPLANATION, verdict, "does not support the label", "")
         if (number := len(sentences(explanation_of(reason.value), self.language))) < _SENTENCES:
             short = Fault(EXPLANATION, "fewer than three sentences", f"{reason.value}\n{number} sentences")
@@ -276,7 +267,7 @@ class FactCHDPipeline(Pipeline):
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
         """Return the prompt that caused a fault; none if the verifier could not be read.
 
-        A label that is not confirmed is blamed on what says of responses with this label how they have to be.
+        A label that is not confirmed is blamed on the prompt that describes responses with this label.
         """
         if fault.reason.startswith(UNREADABLE):
             return ()
@@ -287,12 +278,11 @@ class FactCHDPipeline(Pipeline):
     # --- demonstrations ---------------------------------------------------------------------------
 
     @cached_property
-    def _known(self) -> tuple[dict[str, str], ...]:
-        """The user's demonstrations, if there are any."""
+    def _examples(self) -> tuple[dict[str, str], ...]:
         return read_demonstrations(Path(self.demonstrations).expanduser()) if self.demonstrations else ()
 
     def _fitting(self, pattern: str, label: str) -> list[dict[str, str]]:
-        return [each for each in self._known if each["label"] == label and each["pattern"] in ("", pattern)]
+        return [each for each in self._examples if each["label"] == label and each["pattern"] in ("", pattern)]
 
     def _demonstrations(self, document: Document, label: str) -> str:
         """Return some demonstrations of a draft's pattern and label as prompts show them; empty if there are none."""
@@ -305,7 +295,7 @@ class FactCHDPipeline(Pipeline):
         """Warn of patterns and labels without demonstrations, if there are any, as their drafts do without."""
         kinds = product(_CATEGORIES, LABELS)
         without = [f"{pattern}/{label}" for pattern, label in kinds if not self._fitting(pattern, label)]
-        if self._known and without:
+        if self._examples and without:
             logger.warning("there are no demonstrations for %s; such drafts are made without", ", ".join(without))
 
     # --- items ------------------------------------------------------------------------------------
@@ -396,6 +386,23 @@ def evidence_of(document: Document, language: str) -> Evidence:
     return [[title, sentence] for sentence in facts] if isinstance(title, str) and title.strip() else [*facts]
 
 
+def majority_faults(check: str, votes: Sequence[Answer[str]], denied: str, wanted: str) -> tuple[Fault, ...]:
+    """Return the fault of a check unless more than half of a verifier's votes are the wanted verdict.
+
+    Replies that cannot be read count as votes without agreement.
+    """
+    verdicts = [vote.value for vote in votes]
+    if 2 * verdicts.count(wanted) > len(votes):
+        return ()
+    reasons = "; ".join(vote.reason for vote in votes if vote.value and vote.reason)
+    for verdict in (None, UNCERTAIN):
+        if 2 * verdicts.count(verdict) >= len(votes):
+            vote = votes[verdicts.index(verdict)]
+            return objections(check, vote._replace(reason=reasons if verdict else vote.reason), denied, "")
+    is_denied = 2 * verdicts.count(NO if wanted == YES else YES) > len(votes)
+    return (Fault(check, denied if is_denied else "no majority", f"verifier: {reasons}"),)
+
+
 # --- the query ------------------------------------------------------------------------------------
 
 
@@ -405,15 +412,16 @@ def query_faults(query: str, response: str, subgraph: Subgraph) -> list[Fault]:
     A query must not state its label, contain the response, or name what is to be inferred from the facts.
     """
     faults = []
-    if stated := _STATED.search(query):
-        faults.append(Fault(QUERY, "states a label", stated[0]))
+    if label := _STATED.search(query):
+        faults.append(Fault(QUERY, "states a label", label[0]))
     if names(query, response):
         faults.append(Fault(QUERY, "contains the response"))
+    topics, secrets = _names_of(subgraph)
     remaining = plain(query)
-    for name in sorted(filter(str.strip, map(plain, named(subgraph))), key=len, reverse=True):
+    for name in sorted(filter(str.strip, map(plain, topics)), key=len, reverse=True):
         # a short name inside a longer one that the query may state is not revealed: "Paris" in "Paris Opera"
         remaining = remaining.replace(name, " | ")
-    if revealed := next((name for name in hidden(subgraph) if plain(name).strip() and plain(name) in remaining), ""):
+    if revealed := next((name for name in secrets if plain(name).strip() and plain(name) in remaining), ""):
         faults.append(Fault(QUERY, "gives the answer away", revealed))
     return faults
 
@@ -423,31 +431,25 @@ def pattern_faults(query: str, subgraph: Subgraph) -> list[Fault]:
 
     Names that define sets are not checked, as they may be inflected ("sovereign states").
     """
-    required = named(subgraph) if subgraph.pattern != graph.SET_OPERATION else ()
-    missing = [name for name in required if plain(name).strip() and not names(query, name)]
+    topics = _names_of(subgraph)[0] if subgraph.pattern != graph.SET_OPERATION else ()
+    missing = [name for name in topics if plain(name).strip() and not names(query, name)]
     return [Fault(PATTERN, "does not name what it is about", missing[0])] if missing else []
 
 
-def named(subgraph: Subgraph) -> tuple[str, ...]:
-    """Return the names a query about a subgraph must state.
+def _names_of(subgraph: Subgraph) -> tuple[list[str], list[str]]:
+    """Return the names that a query about a subgraph must state, and those that it must not state.
 
-    These are the start of a walk, the entities compared, or what a set's members have in common.
+    It states the start of a walk, the entities compared, or what a set's members have in common, but not the rest of
+    the walk, the values, or the members.
     """
+    triples = subgraph.triples
     if subgraph.pattern == graph.MULTI_HOP:
-        return (subgraph.triples[0].head,)
+        return [triples[0].head], [triple.tail for triple in triples]
+    # the last triple of an entity has its value
+    values = {triple.head: triple.tail for triple in triples}
     if subgraph.pattern == graph.COMPARISON:
-        return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))
-    return tuple(tail for _, tail in subgraph.conditions)
-
-
-def hidden(subgraph: Subgraph) -> tuple[str, ...]:
-    """Return the names a query about a subgraph must not state: the rest of a walk, the values, or the members."""
-    if subgraph.pattern == graph.MULTI_HOP:
-        return tuple(triple.tail for triple in subgraph.triples)
-    if subgraph.pattern == graph.COMPARISON:
-        last = {triple.head: triple.tail for triple in subgraph.triples}
-        return tuple(last.values())
-    return tuple(dict.fromkeys(triple.head for triple in subgraph.triples))
+        return [*values], [*values.values()]
+    return [tail for _, tail in subgraph.conditions], [*values]
 
 
 # --- the explanation ------------------------------------------------------------------------------

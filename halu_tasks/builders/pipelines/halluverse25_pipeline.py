@@ -8,17 +8,15 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
-from annotated_types import Ge
 from rapidfuzz.distance import LCSseq
 
-from halu_tasks.builders.documents import Document, SourceText, ended, one_line, sentence_count
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, some_of
+from halu_tasks.builders.documents import Document, SourceText, ends_sentence, one_line, sentence_count
+from halu_tasks.builders.pipeline import Ask, Draft, Fault, PaperTemperature, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.settings import Count, Help
-from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE, error_type
 from halu_tasks.text.folding import SPACELESS
@@ -29,9 +27,6 @@ SHORTEST, LONGEST = 4, 150
 
 EXTRACTION, COPY, EDIT, FORM, EXTENT = "extraction", "copy", "edit", "form", "extent"
 VERDICT, WRONG, FLUENT, TYPE = "verdict", "wrong", "fluent", "type"
-_OF_FACT = (EXTRACTION, COPY)
-_OF_EDIT = (*_OF_FACT, EDIT)
-_OF_TEXT = (*_OF_EDIT, FORM, EXTENT, VERDICT)
 _DENIED = {WRONG: "not wrong", FLUENT: "not fluent"}
 _ASKED = (WRONG, FLUENT, TYPE)
 
@@ -44,19 +39,17 @@ class HalluVerse25Pipeline(Pipeline):
     and the sentence, so it depends on nothing else.
     """
 
-    name: ClassVar[str] = "halluverse25_pipeline"
-    version: ClassVar[int] = 2
-    about: ClassVar[str] = "biographical sentences with an entity, relation or sentence error (HalluVerse25)"
-    benchmark: ClassVar[str] = "halluverse25"
-    paper: ClassVar[str] = "halluverse25"
-    checks: ClassVar[tuple[str, ...]] = (*_OF_TEXT, *_ASKED)
-    prompts_used: ClassVar[tuple[str, ...]] = ("extract", *TYPES, "verify")
-    generating: ClassVar[tuple[str, ...]] = ("extract", *TYPES)
-    labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
+    name = "halluverse25_pipeline"
+    version = 2
+    about = "biographical sentences with an entity, relation or sentence error (HalluVerse25)"
+    benchmark = "halluverse25"
+    paper = "halluverse25"
+    checks = (EXTRACTION, COPY, EDIT, FORM, EXTENT, VERDICT, *_ASKED)
+    prompts_used = ("extract", *TYPES, "verify")
+    generating = ("extract", *TYPES)
+    labels = (*TYPES, "0")
 
-    generator_temperature: Annotated[
-        float, Ge(0), Help("temperature of the generator's calls; default: the paper's")
-    ] = 1.0
+    generator_temperature: PaperTemperature = 1.0
     min_sentences: Annotated[Count, Help("minimum number of sentences of a document")] = 20
     facts: Annotated[Count, Help("number of sentences to copy from a document")] = 5
     types: Annotated[tuple[str, ...], some_of(TYPES), Help(f"types of error to draw from: {', '.join(TYPES)}")] = TYPES
@@ -72,63 +65,60 @@ class HalluVerse25Pipeline(Pipeline):
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each copied sentence, then one for each missing, superfluous or unusable sentence."""
-        prompt = self.prompt("extract", document=fence(document.text), number=str(self.facts))
-        reply = read_texts(await ask(prompt, GENERATOR))
-        copies, source, seen = reply.value or [], SourceText(document.text), set[tuple[str, ...]]()
-        facts = [self._fact(source, copied, seen) for copied in copies[: self.facts]]
-        looked_up = len(facts)
-        facts += [Answer(None, reply.reason or "fewer than requested")] * (self.facts - len(copies))
-        facts += [Answer(None, "more than requested")] * (len(copies) - self.facts)
-        failed = []
-        for place, fact in enumerate(facts):
-            if fact.value is None:
-                checks = _OF_FACT if place < looked_up else _OF_FACT[:1]
-                fault = Fault(checks[-1], fact.reason, one_line("".join(copies[place : place + 1])))
-                failed.append(Draft.of(document, "", "", str(place), checks=checks, faults=(fault,)))
-        sentences = [fact.value for fact in facts if fact.value is not None]
-        return [*await gather(*(self._edit(document, source, sentence, ask) for sentence in sentences)), *failed]
+        reply = await self.generate(ask, "extract", document=fence(document.text), number=str(self.facts))
+        extraction, source, seen = read_texts(reply), SourceText(document.text), set[tuple[str, ...]]()
+        copies = extraction.value or []
+        facts = [self._fact(source, copy, seen) for copy in copies[: self.facts]]
+        facts += [Fault(EXTRACTION, extraction.reason or "fewer than requested")] * (self.facts - len(copies))
+        facts += [Fault(EXTRACTION, "more than requested", one_line(copy)) for copy in copies[self.facts :]]
+        edits = await gather(*(self._edit(document, source, fact, ask) for fact in facts if isinstance(fact, str)))
+        faults = [(str(place), fault) for place, fault in enumerate(facts) if isinstance(fault, Fault)]
+        return [*edits, *(self.rejected(fault, document, "", "", place) for place, fault in faults)]
 
-    def _fact(self, source: SourceText, copied: str, seen: set[tuple[str, ...]]) -> Answer[str]:
+    def _fact(self, source: SourceText, copy: str, seen: set[tuple[str, ...]]) -> str | Fault:
         """Return a copied sentence as the document writes it, or why it cannot be used."""
-        sentence = source.sentence(copied)
+        sentence = source.sentence(copy)
+        key = tuple(words(sentence.value or "", self.language))
         if sentence.value is None:
-            return sentence
-        if sentence_count(sentence.value, self.language) > 1:
-            return Answer(None, "several sentences")
-        key = tuple(words(sentence.value, self.language))
-        if not SHORTEST <= len(key) <= LONGEST:
-            return Answer(None, "too short" if len(key) < SHORTEST else "too long")
-        if key in seen:
-            return Answer(None, "repeated")
-        seen.add(key)
-        return sentence
+            reason = sentence.reason
+        elif sentence_count(sentence.value, self.language) > 1:
+            reason = "several sentences"
+        elif not SHORTEST <= len(key) <= LONGEST:
+            reason = "too short" if len(key) < SHORTEST else "too long"
+        elif key in seen:
+            reason = "repeated"
+        else:
+            seen.add(key)
+            return sentence.value
+        return Fault(COPY, reason, one_line(copy))
 
     async def _edit(self, document: Document, source: SourceText, sentence: str, ask: Ask) -> Draft:
-        """Ask for an edit of a sentence, check it by rules and by the verifier, and return the draft."""
+        """Return the draft of an edited sentence, checked by rules and by the verifier."""
         kind = self.types[self.draw(document.id, sentence) % len(self.types)]
-        reply = read_object(await ask(self.prompt(kind, sentence=fence(sentence)), GENERATOR), "edited")
+        reply = read_object(await self.generate(ask, kind, sentence=fence(sentence)), "edited")
         raw = (reply.value or {}).get("edited", "")
-        edited = finished(sentence, raw)
+        edited = match_style(sentence, raw)
         if not words(edited, self.language):
-            fault = Fault(EDIT, reply.reason or "no words", sentence)
-            return Draft.of(document, kind, sentence, checks=_OF_EDIT, faults=(fault,))
+            return self.rejected(Fault(EDIT, reply.reason or "no words", sentence), document, kind, sentence)
         pair = f"original: {sentence}\nedited: {edited}"
-        reasons = extent_faults(sentence, edited, kind, self.language)
-        if not reasons and source.holds(edited):
-            reasons = ["occurs in the document"]
-        prompt = self.prompt("verify", original=fence(sentence), edited=fence(edited))
-        checks, denials = _read_verification(await ask(prompt, VERIFIER), kind, pair)
+        extent = extent_faults(sentence, edited, kind, self.language)
+        if not extent and source.holds(edited):
+            extent = ["occurs in the document"]
+        verification = await self.verify(ask, "verify", original=fence(sentence), edited=fence(edited))
+        objected = _read_verification(verification, kind, pair)
         faults = (
             *(Fault(FORM, reason, pair) for reason in form_faults(sentence, raw, self.language)),
-            *(Fault(EXTENT, reason, pair) for reason in reasons),
-            *denials,
+            *(Fault(EXTENT, reason, pair) for reason in extent),
+            *objected,
         )
+        unread = any(fault.check == VERDICT for fault in objected)
+        checks = self.checks_until(VERDICT) if unread else self.checks
         row = {"orig_sentence": sentence, "edited_sentence": edited, "final_label": kind}
         return Draft.of(document, kind, sentence, checks=checks, faults=faults, row={} if faults else row)
 
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
         """Return `extract`, or the prompt of the draft's type; none if the verifier could not be read."""
-        if fault.check in _OF_FACT:
+        if fault.check in (EXTRACTION, COPY):
             return ("extract",)
         return () if fault.check == VERDICT or fault.reason.startswith(UNREADABLE) else (draft.kind,)
 
@@ -159,25 +149,24 @@ class HalluVerse25Pipeline(Pipeline):
         return replace(item, kind=label, row={**item.row, "final_label": label})
 
 
-def _read_verification(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Fault]]:
-    """Return the checks that could be made from a verifier's reply, and the faults among them.
-
-    The verifier does not know the type that was asked for.
-    """
+def _read_verification(reply: str, kind: str, pair: str) -> list[Fault]:
+    """Return the faults that a verifier found, which does not know the type that was asked for."""
     answers = read_object(reply, *_ASKED, own=True)
     if answers.value is None:
-        return _OF_TEXT, [Fault(VERDICT, answers.reason, pair)]
+        return [Fault(VERDICT, answers.reason, pair)]
     # the reason is requested, but optional
-    reason = (read_object(reply, *_ASKED, "reason", own=True).value or {}).get("reason", "")
+    reason = one_line((read_object(reply, "reason", own=True).value or {}).get("reason", ""))
     faults: list[Fault] = []
     for check, denied in _DENIED.items():
         verdict = read_verdict(answers.value[check])
-        faults += objections(check, verdict._replace(reason=verdict.reason or one_line(reason)), denied, pair)
-    seen = error_type(answers.value[TYPE]).value
-    if seen != kind:
-        fault = UNREADABLE if seen is None else "classified as no error" if seen == NONE else f"classified as {seen}"
-        faults.append(Fault(TYPE, fault, f"{pair}\nverifier: {one_line(reason)}"))
-    return (*_OF_TEXT, *_ASKED), faults
+        faults += objections(check, verdict._replace(reason=verdict.reason or reason), denied, pair)
+    label = error_type(answers.value[TYPE]).value
+    if label != kind:
+        seen_as = (
+            UNREADABLE if label is None else "classified as no error" if label == NONE else f"classified as {label}"
+        )
+        faults.append(Fault(TYPE, seen_as, f"{pair}\nverifier: {reason}"))
+    return faults
 
 
 # --- rule-based checks of edits: their form, and how much they change -----------------------------
@@ -249,15 +238,15 @@ def form_faults(original: str, edited: str, language: str) -> list[str]:
 def extent_faults(original: str, edited: str, kind: str, language: str) -> list[str]:
     """Return why an edit changes too little or too much for its type; empty if it does not."""
     before, after = words(original, language), words(edited, language)
-    longer, kept = max(len(before), len(after)), LCSseq.similarity(before, after)
-    if kept == longer:
+    longer, common = max(len(before), len(after)), LCSseq.similarity(before, after)
+    if common == longer:
         return ["unchanged"]
     if kind == SENTENCE:
-        return ["only one word changed"] if longer - kept < REWRITTEN else []
-    return ["mostly rewritten"] if kept / longer < KEPT else []
+        return ["only one word changed"] if longer - common < REWRITTEN else []
+    return ["mostly rewritten"] if common / longer < KEPT else []
 
 
-def finished(original: str, edited: str) -> str:
+def match_style(original: str, edited: str) -> str:
     """Return the edited sentence on one line, with the original's style of apostrophes and its full stop or none.
 
     Otherwise these alone would distinguish the two.
@@ -265,9 +254,9 @@ def finished(original: str, edited: str) -> str:
     text = one_line(edited)
     if "’" in original and "'" not in original:
         text = text.replace("'", "’")
-    if ended(original) and not ended(text):
+    if ends_sentence(original) and not ends_sentence(text):
         return text + (original[-1] if original[-1] in _STOPS else "")
-    if not ended(original) and text[-1:] in _STOPS and not _DOTTED.search(text):
+    if not ends_sentence(original) and text[-1:] in _STOPS and not _DOTTED.search(text):
         return text[:-1]
     return text
 

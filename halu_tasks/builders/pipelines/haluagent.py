@@ -8,11 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from halu_tasks.benchmarks.cfaith import TYPES
 from halu_tasks.builders.documents import Document, SourceText
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Ask, Draft, Fault, Pipeline, Row, TextPair, some_of
+from halu_tasks.builders.pipeline import Ask, Draft, Fault, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.replies import objections, read_objects, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
@@ -43,17 +43,17 @@ class HaluAgent(Pipeline):
     label each. Everything is verified, then written as open questions, single choice, and true or false.
     """
 
-    name: ClassVar[str] = "haluagent"
-    version: ClassVar[int] = 1
-    about: ClassVar[str] = "questions with hallucinated answers in three formats (C-FAITH)"
-    benchmark: ClassVar[str] = "cfaith"
-    paper: ClassVar[str] = "cfaith"
-    checks: ClassVar[tuple[str, ...]] = (FORMAT, ANSWER, HALLUCINATION, LABEL)
-    prompts_used: ClassVar[tuple[str, ...]] = (
+    name = "haluagent"
+    version = 1
+    about = "questions with hallucinated answers in three formats (C-FAITH)"
+    benchmark = "cfaith"
+    paper = "cfaith"
+    checks = (FORMAT, ANSWER, HALLUCINATION, LABEL)
+    prompts_used = (
         *("types", "question", "hallucinate", "label"),
         *("check_answer", "check_hallucination", "check_label", "check_types", "choice"),
     )
-    generating: ClassVar[tuple[str, ...]] = ("types", "question", "hallucinate", "label")
+    generating = ("types", "question", "hallucinate", "label")
 
     language: Annotated[str, Help("language of the documents and the prompts (ISO 639-1)")] = "zh"
     types: Annotated[
@@ -88,63 +88,60 @@ class HaluAgent(Pipeline):
         return [draft for drafts in by_type for draft in drafts]
 
     async def _of_type(self, document: Document, source: SourceText, kind: str, ask: Ask) -> list[Draft]:
-        """Return the drafts for one type: one per requested question, including those the model did not write."""
+        """Return a draft for each requested question of a type, including those the model did not write."""
         name, definition = self.kinds[kind]
-        texts = {"document": fence(document.text), "type": name, "definition": definition}
-        prompt = self.prompt("question", number=str(self.questions), **texts)
-        reply = read_objects(await ask(prompt, GENERATOR), "question", "answer", "support")
-        rows = (reply.value or [])[: self.questions]
-        each = (self._draft(document, source, kind, row, str(place), ask) for place, row in enumerate(rows))
-        drafts = await gather(*each)
-        fault = Fault(FORMAT, f"question: {reply.reason or 'fewer than requested'}")
-        for place in range(len(rows), self.questions):
-            drafts.append(Draft.of(document, kind, kind, str(place), checks=(FORMAT,), faults=(fault,)))
-        return drafts
+        shown = {"document": fence(document.text), "type": name, "definition": definition}
+        reply = await self.generate(ask, "question", number=str(self.questions), **shown)
+        questions = read_objects(reply, "question", "answer", "support")
+        rows = (questions.value or [])[: self.questions]
+        drafts = (self._draft(document, source, kind, str(place), row, ask) for place, row in enumerate(rows))
+        fault = Fault(FORMAT, f"question: {questions.reason or 'fewer than requested'}")
+        missing = map(str, range(len(rows), self.questions))
+        return [*await gather(*drafts), *(self.rejected(fault, document, kind, kind, place) for place in missing)]
 
-    async def _draft(self, document: Document, source: SourceText, kind: str, row: Row, place: str, ask: Ask) -> Draft:
-        """Return the draft of a question, after asking for hallucinated answers and labels, and verifying all."""
+    async def _draft(self, document: Document, source: SourceText, kind: str, place: str, row: Row, ask: Ask) -> Draft:
+        """Ask for hallucinated answers to a question and for their labels, and verify everything."""
         detail = f"Q: {row['question']}\nA: {row['answer']}\nsupport: {row['support']}"
 
-        def unreadable(reason: str, more: str = "") -> Draft:
-            fault = Fault(FORMAT, reason, detail + more)
-            return Draft.of(document, kind, kind, place, checks=(FORMAT,), faults=(fault,))
+        def rejected(reason: str, more: str = "") -> Draft:
+            return self.rejected(Fault(FORMAT, reason, detail + more), document, kind, kind, place)
 
         if not source.holds(row["support"]):
-            return unreadable("question: support is not in the document")
+            return rejected("question: support is not in the document")
         facts = {name: fence(row[key]) for name, key in _FACTS.items()}
-        texts = read_texts(await ask(self.prompt("hallucinate", **facts), GENERATOR), RESPONSES)
+        texts = read_texts(await self.generate(ask, "hallucinate", **facts), RESPONSES)
         if texts.value is None:
-            return unreadable(f"hallucinated answers: {texts.reason}")
+            return rejected(f"hallucinated answers: {texts.reason}")
         numbered = _numbered(texts.value)
         shown = {**facts, "responses": fence(numbered), "types": self.texts["types"]}
-        labels = self._labels(await ask(self.prompt("label", **shown), GENERATOR))
+        labels = self._labels(await self.generate(ask, "label", **shown))
         if labels.value is None:
-            return unreadable(f"labels: {labels.reason}", f"\n{numbered}")
-        claims = [f"{text}\n   → {self.kinds[label][0]}" for text, label in zip(texts.value, labels.value, strict=True)]
-        labelled = {**shown, "responses": fence(_numbered(claims))}
-        (right,), wrong, fits = await gather(
-            _verify(ask, self.prompt("check_answer", **facts), 1),
-            _verify(ask, self.prompt("check_hallucination", **shown), RESPONSES),
-            _verify(ask, self.prompt("check_label", **{**labelled, "types": self.texts["check_types"]}), RESPONSES),
+            return rejected(f"labels: {labels.reason}", f"\n{numbered}")
+        answers = [{"text": text, "type": label} for text, label in zip(texts.value, labels.value, strict=True)]
+        claims = _numbered([f"{each['text']}\n   → {self.kinds[each['type']][0]}" for each in answers])
+        labelled = {**shown, "responses": fence(claims), "types": self.texts["check_types"]}
+        right, wrong, fits = await gather(
+            self.verify(ask, "check_answer", **facts),
+            self.verify(ask, "check_hallucination", **shown),
+            self.verify(ask, "check_label", **labelled),
         )
-        faults = objections(ANSWER, right, "not supported by the knowledge", detail)
-        supported = not faults
-        kept: list[dict[str, str]] = []
-        for text, label, is_wrong, fit in zip(texts.value, labels.value, wrong, fits, strict=True):
-            own = f"{detail}\nhallucinated: {text}"
-            same = _plain(text) == _plain(row["answer"])
-            found = (
-                *([Fault(HALLUCINATION, "same as the answer", own)] if same else []),
-                *objections(HALLUCINATION, is_wrong, "not wrong", own),
-                *objections(LABEL, fit, "type does not fit", f"{own}\nlabel: {label}"),
+        faults = objections(ANSWER, read_verdicts(right, 1)[0], "not supported by the knowledge", detail)
+        is_supported, valid = not faults, list[dict[str, str]]()
+        verdicts = zip(answers, read_verdicts(wrong, RESPONSES), read_verdicts(fits, RESPONSES), strict=True)
+        for answer, is_wrong, fit in verdicts:
+            about = f"{detail}\nhallucinated: {answer['text']}"
+            same = _plain(answer["text"]) == _plain(row["answer"])
+            objected = (
+                *([Fault(HALLUCINATION, "same as the answer", about)] if same else []),
+                *objections(HALLUCINATION, is_wrong, "not wrong", about),
+                *objections(LABEL, fit, "type does not fit", f"{about}\nlabel: {answer['type']}"),
             )
-            faults += found
-            if supported and not found:
-                kept.append({"text": text, "type": label})
+            faults += objected
+            valid += [answer] if is_supported and not objected else []
         title = str(document.fields.get("title") or document.id)
-        item = {**row, "title": title, "hallucinated": kept} if kept else {}
-        found_kind = _most_frequent([each["type"] for each in kept], kind)
-        return Draft.of(document, found_kind, kind, place, checks=self.checks, faults=faults, row=item)
+        item = {**row, "title": title, "hallucinated": valid} if valid else {}
+        provoked = _most_frequent([answer["type"] for answer in valid], kind)
+        return Draft.of(document, provoked, kind, place, checks=self.checks, faults=faults, row=item)
 
     def _labels(self, reply: str) -> Answer[list[str]]:
         """Read the types that a reply names, as the paper's names."""
@@ -158,7 +155,7 @@ class HaluAgent(Pipeline):
         return Answer(names) if all(names) else Answer(None, "an unknown type")
 
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
-        """Return the prompts whose reply failed the check; for a label also the definitions that it shows."""
+        """Return the prompts whose reply failed the check; for a label also the definitions of types."""
         if fault.check == FORMAT:
             prompt = _BLAMED_FORMATS.get(fault.reason.partition(":")[0])
             return (prompt,) if prompt else ()
@@ -218,11 +215,11 @@ class HaluAgent(Pipeline):
         """Return the item with the hallucinated answers that are valid with their types; None without any of them."""
         valid = {part for part, label in labels.items() if label == self.labels[0]}
         numbered = enumerate(item.row["hallucinated"], 1)
-        kept = [each for n, each in numbered if {f"{HALLUCINATION} {n}", f"{LABEL} {n}"} <= valid]
-        if ANSWER not in valid or not kept:
+        answers = [each for n, each in numbered if {f"{HALLUCINATION} {n}", f"{LABEL} {n}"} <= valid]
+        if ANSWER not in valid or not answers:
             return None
-        kind = _most_frequent([each["type"] for each in kept], item.kind)
-        return replace(item, kind=kind, row={**item.row, "hallucinated": kept})
+        kind = _most_frequent([each["type"] for each in answers], item.kind)
+        return replace(item, kind=kind, row={**item.row, "hallucinated": answers})
 
     def key(self, item: Draft) -> str:
         """Return the question."""
@@ -239,16 +236,12 @@ def _kinds_of(text: str) -> dict[str, tuple[str, str]]:
 
 
 def _most_frequent(types: Sequence[str], asked_for: str) -> str:
-    """Return the type a question is meant to provoke: the most frequent one of its hallucinated answers (section 4.1).
+    """Return the type that a question provokes: the most frequent one of its hallucinated answers (section 4.1).
 
-    Of equally frequent ones, this is the type that was asked for, or the first.
+    Among equally frequent ones, it is the type that was asked for, or the first.
     """
     counts = Counter(types)
     return max(counts, key=lambda each: (counts[each], each == asked_for, -types.index(each)), default=asked_for)
-
-
-async def _verify(ask: Ask, prompt: str, number: int) -> list[Answer[str]]:
-    return read_verdicts(await ask(prompt, VERIFIER), number)
 
 
 def _numbered(texts: Sequence[str]) -> str:

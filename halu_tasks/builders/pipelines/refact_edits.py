@@ -43,7 +43,7 @@ _IN_NUMBER = re.compile(r"\d[.,]\d")
 _UNSPACED = re.compile(f"[{SPACELESS}]")
 
 
-def improper(text: str) -> str:
+def text_fault(text: str) -> str:
     """Return a short reason why no text of a row can contain `text`; empty if one can.
 
     It contains anything that looks like a tag of ReFACT, closed or not, or like its correction mask; lone surrogates;
@@ -60,9 +60,9 @@ def alike(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def unfit(text: str, original: str) -> str:
+def replacement_fault(text: str, original: str) -> str:
     """Return a short reason why `text` cannot replace `original`; empty if it can."""
-    if reason := improper(text):
+    if reason := text_fault(text):
         return reason
     if _LINE_END.search(text):
         return "several lines"
@@ -121,18 +121,18 @@ class Prose:
 
         A word that is capitalized at the beginning of a sentence is the same word in lower case.
         """
-        found = _whole_words(self.text, phrase)
+        spans = _whole_words(self.text, phrase)
         first = phrase[:1]
         other = first.lower() if first.isupper() else first.upper()
         if other == first or len(other) != 1:
-            return found
+            return spans
         toggled = _whole_words(self.text, other + phrase[1:])
         if not first.isupper():
             toggled = [span for span in toggled if self.begins(span[0])]
-        elif not found or not all(self.begins(start) for start, _ in found):
+        elif not spans or not all(self.begins(start) for start, _ in spans):
             # a capital letter in the middle of a sentence belongs to a name
             toggled = []
-        return sorted([*found, *toggled])
+        return sorted([*spans, *toggled])
 
     def changed_parts(self, edits: Sequence[Edit]) -> list[tuple[str, str]]:
         """Return the sentences that edits change, before and after; an edit over several sentences joins them."""
@@ -146,11 +146,11 @@ class Prose:
         pairs = []
         for start, end in parts:
             inside = [(at - start, to - start, new) for at, to, new in edits if start <= at < end]
-            pairs.append((self.text[start:end], edited(self.text[start:end], inside, "x")[0]))
+            pairs.append((self.text[start:end], apply_edits(self.text[start:end], inside, "x")[0]))
         return list(dict.fromkeys(pairs))
 
 
-def mentioned(text: str, phrase: str) -> bool:
+def mentions_phrase(text: str, phrase: str) -> bool:
     """Whether `phrase` occurs in `text` as whole words, in any case."""
     return bool(_whole_words(text, phrase, re.IGNORECASE))
 
@@ -184,12 +184,12 @@ def _is_mark(char: str) -> bool:
 
 def longest(text: str, spans: Iterable[Span]) -> list[Span]:
     """Return the spans that do not overlap a longer one, in order, joining those separated only by white space."""
-    kept: list[Span] = []
+    separate: list[Span] = []
     for start, end in sorted(set(spans), key=lambda span: (span[0] - span[1], span[0])):
-        if all(end <= other[0] or other[1] <= start for other in kept):
-            kept.append((start, end))
+        if all(end <= other[0] or other[1] <= start for other in separate):
+            separate.append((start, end))
     joined: list[Span] = []
-    for start, end in sorted(kept):
+    for start, end in sorted(separate):
         if joined and not text[joined[-1][1] : start].strip():
             joined[-1] = joined[-1][0], end
         else:
@@ -197,7 +197,7 @@ def longest(text: str, spans: Iterable[Span]) -> list[Span]:
     return joined
 
 
-def edited(text: str, edits: Iterable[Edit], tag: str) -> tuple[str, str]:
+def apply_edits(text: str, edits: Iterable[Edit], tag: str) -> tuple[str, str]:
     """Apply edits, which must be in order.
 
     Args:
@@ -216,17 +216,17 @@ def edited(text: str, edits: Iterable[Edit], tag: str) -> tuple[str, str]:
     return plain + text[done:], tagged + text[done:]
 
 
-def marked(text: str, spans: Iterable[Span], tag: str) -> str:
+def tag_spans(text: str, spans: Iterable[Span], tag: str) -> str:
     """Return the text with `<tag>…</tag>` around each span."""
-    return edited(text, [(start, end, text[start:end]) for start, end in spans], tag)[1]
+    return apply_edits(text, [(start, end, text[start:end]) for start, end in spans], tag)[1]
 
 
-def in_one_line(text: str, original: str = "\n") -> str:
+def join_lines(text: str, original: str = "\n") -> str:
     """Replace line ends inside `text` with spaces, if `original` contains any."""
     return " ".join(_LINE_END.split(text)) if _LINE_END.search(original) else text
 
 
-def begun_as(text: str, original: str) -> str:
+def capitalize_like(text: str, original: str) -> str:
     """Capitalize `text` if `original` is capitalized and `text` begins with a lower-case word."""
     word = re.match(r"[^\W\d_]+", text)
     if original[:1].isupper() and word and word[0].islower() and len(text[0].upper()) == 1:
@@ -241,7 +241,7 @@ MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
 
 def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
     """Return the row for a document's answer after the edits."""
-    changed, tagged = edited(document.text, edits, kind)
+    changed, tagged = apply_edits(document.text, edits, kind)
     return {
         # rows of one answer share the id up to the first underscore, as in the published data
         "sample_id": f"{stable_hash(document.id)}_{kind}",
@@ -253,7 +253,7 @@ def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
     }
 
 
-def misread(row: Row, originals: Sequence[str]) -> str:
+def reading_fault(row: Row, originals: Sequence[str]) -> str:
     """Return a short reason why ReFACT's tasks would misread a row; empty if they read it correctly.
 
     They do if the original strings can be recovered, and the right answer is scored as right.
@@ -283,7 +283,7 @@ def _right_answers_score(row: Row) -> bool:
     return all(score_replacements(item, item.target).facts["em"] == 1 for item in corrections)
 
 
-def singles(row: Row) -> list[Row]:
+def single_error_rows(row: Row) -> list[Row]:
     """Return the single-error rows of a row that the tasks read correctly.
 
     This is the row itself if it has one span; otherwise one row per span with the other spans untagged
@@ -294,9 +294,9 @@ def singles(row: Row) -> list[Row]:
         return [row]
     rows = []
     for number, (span, original) in enumerate(zip(spans, originals_of(row), strict=True), 1):
-        tagged = marked(text, [span], row["error_type"])
+        tagged = tag_spans(text, [span], row["error_type"])
         single = {**row, "sample_id": f"{row['sample_id']}_split{number}", "error_spans": tagged}
-        if misread(single, [original]):
+        if reading_fault(single, [original]):
             return []
         rows.append(single)
     return rows
@@ -341,7 +341,6 @@ def _words(phrase: str) -> list[str]:
 
 
 def _plain_word(word: str) -> str:
-    """Normalize a word for comparison."""
     return word.strip().replace("’", "'").casefold()
 
 
@@ -393,7 +392,6 @@ async def same_meaning(model: str, one: str, other: str) -> Answer[str]:
 
 
 def _decide(model: str, one: str, other: str) -> Answer[str]:
-    """Classify both directions."""
     with _LOCK:
         import torch
 

@@ -11,21 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, NoReturn
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import (
-    GENERATOR,
-    VERIFIER,
-    Ask,
-    Draft,
-    Fault,
-    KeptFile,
-    Pipeline,
-    Row,
-    TextPair,
-    some_of,
-)
+from halu_tasks.builders.pipeline import Ask, Draft, Fault, KeptFile, Pipeline, Row, TextPair, some_of
 from halu_tasks.builders.pipelines import refact_edits
 from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose, alike
 from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice, read_object, read_texts, read_verdicts
@@ -59,16 +48,14 @@ Edits = tuple[Edit, ...]
 class RefactPipeline(Pipeline):
     """Make two drafts of each question with a true answer: a sentence negated, and entities replaced."""
 
-    name: ClassVar[str] = "refact_pipeline"
-    version: ClassVar[int] = 2
-    about: ClassVar[str] = "true answers made false by a negated sentence or by replaced entities (ReFACT)"
-    benchmark: ClassVar[str] = "refact"
-    paper: ClassVar[str] = "refact"
-    checks: ClassVar[tuple[str, ...]] = (FACTS, PHRASE, FORMAT, EQUIVALENT, CHOICE, *_CRITERIA, TAGS)
-    prompts_used: ClassVar[tuple[str, ...]] = (
-        *("facts", "negate", "phrase", "mentions", "replace", "equivalent", "convincing", "verify"),
-    )
-    generating: ClassVar[tuple[str, ...]] = ("facts", "negate", "phrase", "mentions", "replace", "convincing")
+    name = "refact_pipeline"
+    version = 2
+    about = "true answers made false by a negated sentence or by replaced entities (ReFACT)"
+    benchmark = "refact"
+    paper = "refact"
+    checks = (FACTS, PHRASE, FORMAT, EQUIVALENT, CHOICE, *_CRITERIA, TAGS)
+    prompts_used = ("facts", "negate", "phrase", "mentions", "replace", "equivalent", "convincing", "verify")
+    generating = ("facts", "negate", "phrase", "mentions", "replace", "convincing")
 
     max_chars: Annotated[Count, Help("maximum length of a question with its answer in characters")] = 1_000
     min_chars: Annotated[Natural, Help("minimum length of a question with its answer in characters")] = 500
@@ -131,7 +118,7 @@ class RefactPipeline(Pipeline):
         if not isinstance(question, str) or not question.strip():
             return Fault("document", "no question", "the field 'question' must contain the question the text answers")
         for name, text in (("question", question), ("text", document.text)):
-            if reason := refact_edits.improper(text):
+            if reason := refact_edits.text_fault(text):
                 return Fault("document", reason, f"in the {name}")
         return self._filter(document, len(question) + len(document.text))
 
@@ -159,89 +146,16 @@ class RefactPipeline(Pipeline):
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each transformation in `kinds`."""
         prose = Prose(document.text, self.language)
-        attempts = [Transformation(self, ask, document, prose, kind) for kind in self.kinds]
-        reply = read_texts(await ask(attempts[0].prompt("facts"), GENERATOR))
+        transformations = [Transformation(self, ask, document, prose, kind) for kind in self.kinds]
+        reply = read_texts(await transformations[0].generate("facts"))
         sentences = {string: prose.sentence(string) for string in reply.value or ()}
         facts = sorted({span for span in sentences.values() if not isinstance(span, str)})
-        left_out = [Fault(FACTS, reason, string) for string, reason in sentences.items() if isinstance(reason, str)]
+        faults = [Fault(FACTS, reason, string) for string, reason in sentences.items() if isinstance(reason, str)]
         if reply.value is None:
-            left_out = [Fault(FACTS, "unreadable reply", reply.reason)]
+            faults = [Fault(FACTS, "unreadable reply", reply.reason)]
         elif not sentences:
-            left_out = [Fault(FACTS, "no facts")]
-        return await gather(*(self._draft(attempt, facts, left_out) for attempt in attempts))
-
-    async def _draft(self, attempt: Transformation, facts: Sequence[Span], left_out: Sequence[Fault]) -> Draft:
-        """Return the draft made of the most convincing variant of the answer, verified."""
-        attempt.checks.append(FACTS)
-        if not facts:
-            return attempt.draft(*left_out)
-        attempt.left_out += left_out
-        if attempt.kind == NEG:
-            shuffled = sorted(facts, key=lambda span: self.draw(attempt.document.id, *map(str, span)))
-            drawn = sorted(shuffled[: self.most_facts])
-            results = await gather(*(_negation(attempt, span) for span in drawn))
-        else:
-            attempt.checks.append(PHRASE)
-            spans, faults = await _mentions(attempt, facts, refact_edits.stop_words(self.language, self.stop_words))
-            if not spans:
-                return attempt.draft(*faults)
-            results = await _replacements(attempt, spans, self.candidates)
-        attempt.checks.append(FORMAT)
-        variants = list(dict.fromkeys(edits for edits in results if not isinstance(edits, Fault)))
-        rejected = [fault for fault in results if isinstance(fault, Fault)]
-        if not variants:
-            return attempt.draft(*rejected)
-        attempt.left_out += rejected
-        if attempt.kind == SWAP:
-            variants = await self._not_equivalent(attempt, variants)
-        edits = await _most_convincing(attempt, variants)
-        return attempt.draft(edits) if isinstance(edits, Fault) else await self._verify(attempt, edits)
-
-    async def _not_equivalent(self, attempt: Transformation, variants: list[Edits]) -> list[Edits]:
-        """Return the variants whose changed sentences all have a new meaning.
-
-        If there are none, fail the attempt and return all variants, so that the remaining checks still run.
-        """
-        attempt.checks.append(EQUIVALENT)
-        results = await gather(*(self._equivalence(attempt, edits) for edits in variants))
-        faults = [fault for result in results for fault in result[:1]]
-        if all(results):
-            attempt.faults += faults
-            return variants
-        attempt.left_out += faults
-        return [edits for edits, result in zip(variants, results, strict=True) if not result]
-
-    async def _equivalence(self, attempt: Transformation, edits: Edits) -> list[Fault]:
-        """Return faults if a changed sentence means the same as before, or may do."""
-        parts = attempt.prose.changed_parts(edits)
-        if model := refact_edits.chosen_model(self.nli_model):
-            verdicts = [await refact_edits.same_meaning(model, before, after) for before, after in parts]
-        else:
-            pairs = json.dumps([{"before": a, "after": b} for a, b in parts], ensure_ascii=False, indent=1)
-            prompt = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs))
-            verdicts = read_verdicts(await attempt.ask(prompt, VERIFIER), len(parts))
-        faults: list[Fault] = []
-        for (before, after), verdict in zip(parts, verdicts, strict=True):
-            faults += objections(EQUIVALENT, verdict, "same meaning", f"{before}\n{after}", NO)
-        return sorted(faults, key=lambda fault: fault.reason != "same meaning")
-
-    async def _verify(self, attempt: Transformation, edits: Edits) -> Draft:
-        """Verify a variant and return its draft.
-
-        The variant must be false, coherent and still an answer (sections 3.2 and 3.3), with tags where it was edited.
-        """
-        row = refact_edits.row_of(attempt.document, attempt.kind, edits)
-        tagged = row["error_spans"]
-        attempt.checks += [TAGS, *_CRITERIA]
-        if fault := refact_edits.misread(row, [attempt.prose.text[start:end] for start, end, _ in edits]):
-            attempt.faults.append(Fault(TAGS, fault, tagged))
-        elif not refact_edits.singles(row):
-            attempt.left_out.append(Fault(TAGS, NO_SINGLES, tagged))
-        reply = await attempt.ask(attempt.prompt("verify", changed=fence(tagged)), VERIFIER)
-        verdicts = read_verdicts(reply, len(_CRITERIA))
-        for (check, denied), verdict in zip(_CRITERIA.items(), verdicts, strict=True):
-            attempt.faults += objections(check, verdict, denied, tagged)
-        return attempt.draft(row=row)
+            faults = [Fault(FACTS, "no facts")]
+        return await gather(*(each.draft(facts, faults) for each in transformations))
 
     def blamed(self, fault: Fault, draft: Draft) -> tuple[str, ...]:
         """Return the prompt that caused a fault; none if the verifier could not be read, or nothing was dropped."""
@@ -260,7 +174,7 @@ class RefactPipeline(Pipeline):
         Rows that the tasks would misread are left out.
         """
         yield MULTI, item.row
-        for row in refact_edits.singles(item.row):
+        for row in refact_edits.single_error_rows(item.row):
             yield SINGLE, row
 
     def pairs(self, item: Draft) -> Iterator[TextPair]:
@@ -281,6 +195,10 @@ class RefactPipeline(Pipeline):
         return item.document
 
 
+class Dropped(Exception):
+    """A draft is dropped, and no further check of it can be made."""
+
+
 @dataclass
 class Transformation:
     """A draft in progress.
@@ -296,7 +214,7 @@ class Transformation:
         left_out: Why sentences, phrases and variants were skipped on the way; these are counted, but drop nothing.
     """
 
-    pipeline: Pipeline
+    pipeline: RefactPipeline
     ask: Ask
     document: Document
     prose: Prose
@@ -305,151 +223,209 @@ class Transformation:
     faults: list[Fault] = field(default_factory=list)
     left_out: list[Fault] = field(default_factory=list)
 
-    def prompt(self, name: str, **more: str) -> str:
-        """Return the prompt `name` filled with question, answer and further values."""
-        shown = {"question": fence(str(self.document.fields["question"])), "answer": fence(self.prose.text)}
-        return self.pipeline.prompt(name, **{**shown, **more})
+    async def draft(self, facts: Sequence[Span], faults: Sequence[Fault]) -> Draft:
+        """Return the draft made of the most convincing variant of the answer, verified.
 
-    def draft(self, *faults: Fault, row: Row | None = None) -> Draft:
-        """Return the draft in its current state; it is kept if it has a row and there were no faults.
+        It is kept if there were no faults. Faults are merged by reason, and checks are in the pipeline's order.
 
-        Faults are merged by reason, and checks are in the pipeline's order.
+        Args:
+            facts: The factual sentences.
+            faults: Why other strings that the generator gave are no factual sentences.
         """
-        self.faults += faults
+        row: Row = {}
+        try:
+            self._require(FACTS, facts, faults)
+            results = await (self._negations(facts) if self.kind == NEG else self._replacements(facts))
+            variants = list(dict.fromkeys(edits for edits in results if not isinstance(edits, Fault)))
+            self._require(FORMAT, variants, [fault for fault in results if isinstance(fault, Fault)])
+            if self.kind == SWAP:
+                variants = await self._not_equivalent(variants)
+            row = await self._verified(await self._most_convincing(variants))
+        except Dropped:
+            pass
         details: dict[tuple[str, str], list[str]] = {}
         for fault in (*self.faults, *self.left_out):
             details.setdefault((fault.check, fault.reason), []).append(fault.detail)
-        checks = tuple(sorted(self.checks, key=self.pipeline.checks.index))
         merged = tuple(Fault(*key, "\n".join(filter(None, lines))) for key, lines in details.items())
-        kept = {} if self.faults else row or {}
-        return Draft.of(self.document, self.kind, self.kind, checks=checks, faults=merged, row=kept)
+        checks, row = tuple(sorted(self.checks, key=self.pipeline.checks.index)), {} if self.faults else row
+        return Draft.of(self.document, self.kind, self.kind, checks=checks, faults=merged, row=row)
 
+    async def generate(self, name: str, draw: int = 0, draws: int = 1, /, **shown: str) -> str:
+        """Ask the generator the prompt `name`, filled with question, answer and further values."""
+        return await self.pipeline.generate(self.ask, name, draw, draws, **{**self._texts, **shown})
 
-async def _most_convincing(attempt: Transformation, variants: Sequence[Edits]) -> Edits | Fault:
-    """Return the variant that the generator chooses, or why there is none."""
-    if len(variants) == 1:
-        return variants[0]
-    attempt.checks.append(CHOICE)
-    changed = ("\n".join(after for _, after in attempt.prose.changed_parts(edits)) for edits in variants)
-    shown = "\n".join(f"{number}:\n{fence(text)}" for number, text in enumerate(changed, 1))
-    prompt = attempt.prompt("convincing", number=str(len(variants)), variants=shown)
-    choice = read_choice(await attempt.ask(prompt, GENERATOR), len(variants))
-    return variants[choice.value - 1] if choice.value else Fault(CHOICE, "unreadable choice", choice.reason)
+    async def verify(self, name: str, **shown: str) -> str:
+        """Ask the verifier the prompt `name`, filled with question, answer and further values."""
+        return await self.pipeline.verify(self.ask, name, **{**self._texts, **shown})
 
+    @property
+    def _texts(self) -> dict[str, str]:
+        return {"question": fence(str(self.document.fields["question"])), "answer": fence(self.prose.text)}
 
-# --- a negated sentence (section 3.2.1) -----------------------------------------------------------
+    def _drop(self, *faults: Fault) -> NoReturn:
+        self.faults += faults
+        raise Dropped
 
+    def _require(self, check: str, results: Sequence[Any], faults: Sequence[Fault]) -> None:
+        """Drop the draft with the faults if a check left no results."""
+        self.checks.append(check)
+        if not results:
+            self._drop(*faults)
+        self.left_out += faults
 
-async def _negation(attempt: Transformation, span: Span) -> Edits | Fault:
-    """Ask the generator to negate one factual sentence; return the edit, or why there is none."""
-    original = attempt.prose.text[slice(*span)]
-    prompt = attempt.prompt("negate", sentence=fence(original))
-    reply = read_object(await attempt.ask(prompt, GENERATOR), "sentence")
-    if reply.value is None:
-        return Fault(FORMAT, "unreadable negation", f"{original}\n{reply.reason}")
-    text = refact_edits.begun_as(refact_edits.in_one_line(reply.value["sentence"], original), original)
-    if (stops := _STOPS.search(original)) and text[-1].isalnum():
-        text += stops[0]
-    fault = refact_edits.unfit(text, original)
-    if not fault and len(sentence_spans(text, attempt.pipeline.language)) != 1:
-        fault = "several sentences"
-    if not fault and attempt.prose.has_sentence(text):
-        fault = "another sentence of the answer"
-    return Fault(FORMAT, fault, f"{original}\n{text}") if fault else ((*span, text),)
+    # --- a negated sentence (section 3.2.1) -------------------------------------------------------
 
+    async def _negations(self, facts: Sequence[Span]) -> list[Edits | Fault]:
+        """Return for each of some factual sentences the edit that negates it, or why there is none."""
+        shuffled = sorted(facts, key=lambda span: self.pipeline.draw(self.document.id, *map(str, span)))
+        return await gather(*(self._negation(span) for span in sorted(shuffled[: self.pipeline.most_facts])))
 
-# --- replaced entities (section 3.2.2) ------------------------------------------------------------
+    async def _negation(self, span: Span) -> Edits | Fault:
+        original = self.prose.text[slice(*span)]
+        reply = read_object(await self.generate("negate", sentence=fence(original)), "sentence")
+        if reply.value is None:
+            return Fault(FORMAT, "unreadable negation", f"{original}\n{reply.reason}")
+        text = refact_edits.capitalize_like(refact_edits.join_lines(reply.value["sentence"], original), original)
+        if (stops := _STOPS.search(original)) and text[-1].isalnum():
+            text += stops[0]
+        reason = refact_edits.replacement_fault(text, original)
+        if not reason and len(sentence_spans(text, self.pipeline.language)) != 1:
+            reason = "several sentences"
+        if not reason and self.prose.has_sentence(text):
+            reason = "another sentence of the answer"
+        return Fault(FORMAT, reason, f"{original}\n{text}") if reason else ((*span, text),)
 
+    # --- replaced entities (section 3.2.2) --------------------------------------------------------
 
-async def _mentions(
-    attempt: Transformation, facts: Sequence[Span], words: frozenset[str]
-) -> tuple[list[Span], list[Fault]]:
-    """Return where the answer mentions the entity that a key phrase of its factual sentences refers to.
+    async def _replacements(self, facts: Sequence[Span]) -> list[Edits | Fault]:
+        """Return for each of several sampled replies the edits that replace an entity, or why there are none."""
+        spans, draws = await self._mentions(facts), self.pipeline.candidates
+        phrases = [self.prose.text[slice(*span)] for span in spans]
+        answer = fence(refact_edits.tag_spans(self.prose.text, spans, SWAP))
+        shown = {"answer": answer, "number": str(len(phrases)), "phrases": _listed(phrases)}
+        replies = await gather(*(self.generate("replace", draw, draws, **shown) for draw in range(draws)))
+        return [_read_replacements(self.prose, spans, reply) for reply in replies]
 
-    Args:
-        attempt: The draft in progress.
-        facts: Spans of the factual sentences.
-        words: Words that are no key phrase on their own.
+    async def _mentions(self, facts: Sequence[Span]) -> list[Span]:
+        """Return where the answer mentions the entity that a key phrase of its factual sentences refers to."""
+        self.checks.append(PHRASE)
+        sentences = _listed(self.prose.text[slice(*span)] for span in facts)
+        phrases = read_texts(await self.generate("phrase", sentences=sentences))
+        if phrases.value is None:
+            self._drop(Fault(PHRASE, "unreadable phrases", phrases.reason))
+        faults: list[Fault] = []
+        for phrase in phrases.value:
+            spans, reason = self._places(phrase)
+            if not reason and not any(a <= start and end <= b for start, end in spans for a, b in facts):
+                reason = "not in a factual sentence"
+            if not reason:
+                self.left_out += faults
+                return await self._with_coreferences(phrase, spans)
+            faults.append(Fault(PHRASE, reason, phrase))
+        return self._drop(*(faults or [Fault(PHRASE, "no key phrase")]))
 
-    Returns:
-        The spans of the mentions; none, and why, if no phrase can be used.
-    """
-    sentences = _listed(attempt.prose.text[slice(*span)] for span in facts)
-    reply = read_texts(await attempt.ask(attempt.prompt("phrase", sentences=sentences), GENERATOR))
-    if reply.value is None:
-        return [], [Fault(PHRASE, "unreadable phrases", reply.reason)]
-    rejected: list[Fault] = []
-    for phrase in reply.value:
-        spans, fault = _places(attempt, phrase, words)
-        if not fault and not any(a <= start and end <= b for start, end in spans for a, b in facts):
-            fault = "not in a factual sentence"
-        if not fault:
-            attempt.left_out += rejected
-            return await _with_coreferences(attempt, phrase, spans, words)
-        rejected.append(Fault(PHRASE, fault, phrase))
-    return [], rejected or [Fault(PHRASE, "no key phrase")]
+    async def _with_coreferences(self, phrase: str, spans: list[Span]) -> list[Span]:
+        """Return the spans of a phrase and of the other mentions of its entity that the generator names."""
+        others = read_texts(await self.generate("mentions", phrase=fence(phrase)))
+        if others.value is None:
+            self._drop(Fault(PHRASE, "unreadable mentions", others.reason))
+        for other in others.value:
+            more, reason = self._places(other)
+            spans = [*spans, *more]
+            self.left_out += [Fault(PHRASE, reason, other)] if reason else []
+        return refact_edits.longest(self.prose.text, spans)
 
+    def _places(self, phrase: str) -> tuple[list[Span], str]:
+        """Return where a phrase occurs; no places and a short reason if it cannot be replaced."""
+        text, stop_words = self.prose.text, refact_edits.stop_words(self.pipeline.language, self.pipeline.stop_words)
+        if refact_edits.only_stop_words(phrase, stop_words):
+            return [], "only stop words"
+        if refact_edits.mentions_phrase(str(self.document.fields["question"]), phrase):
+            return [], "in the question"
+        spans = self.prose.mentions(phrase)
+        if any(text[start:end] != refact_edits.join_lines(text[start:end]) for start, end in spans):
+            return [], "contains a line end"
+        if any(start <= a and b <= end for start, end in spans for a, b in self.prose.sentences):
+            return [], "a whole sentence"
+        if len(spans) > MOST_MENTIONS:
+            return [], "too many mentions"
+        return spans, "" if spans else "not in the answer"
 
-async def _with_coreferences(
-    attempt: Transformation, phrase: str, spans: list[Span], words: frozenset[str]
-) -> tuple[list[Span], list[Fault]]:
-    """Return the spans of a phrase and of the other mentions of its entity that the generator names."""
-    reply = read_texts(await attempt.ask(attempt.prompt("mentions", phrase=fence(phrase)), GENERATOR))
-    if reply.value is None:
-        return [], [Fault(PHRASE, "unreadable mentions", reply.reason)]
-    for other in reply.value:
-        more, fault = _places(attempt, other, words)
-        spans = [*spans, *more]
-        attempt.left_out += [Fault(PHRASE, fault, other)] if fault else []
-    return refact_edits.longest(attempt.prose.text, spans), []
+    async def _not_equivalent(self, variants: list[Edits]) -> list[Edits]:
+        """Return the variants whose changed sentences all have a new meaning.
 
+        If there are none, fail the draft and return all variants, so that the remaining checks still run.
+        """
+        self.checks.append(EQUIVALENT)
+        results = await gather(*(self._equivalence(edits) for edits in variants))
+        faults = [fault for result in results for fault in result[:1]]
+        if all(results):
+            self.faults += faults
+            return variants
+        self.left_out += faults
+        return [edits for edits, result in zip(variants, results, strict=True) if not result]
 
-def _places(attempt: Transformation, phrase: str, words: frozenset[str]) -> tuple[list[Span], str]:
-    """Return where a phrase occurs; no places and a short reason if it cannot be replaced."""
-    prose = attempt.prose
-    if refact_edits.only_stop_words(phrase, words):
-        return [], "only stop words"
-    if refact_edits.mentioned(str(attempt.document.fields["question"]), phrase):
-        return [], "in the question"
-    spans = prose.mentions(phrase)
-    if any(prose.text[start:end] != refact_edits.in_one_line(prose.text[start:end]) for start, end in spans):
-        return [], "contains a line end"
-    if any(start <= a and b <= end for start, end in spans for a, b in prose.sentences):
-        return [], "a whole sentence"
-    if len(spans) > MOST_MENTIONS:
-        return [], "too many mentions"
-    return spans, "" if spans else "not in the answer"
+    async def _equivalence(self, edits: Edits) -> list[Fault]:
+        """Return faults if a changed sentence means the same as before, or may do."""
+        parts = self.prose.changed_parts(edits)
+        if model := refact_edits.chosen_model(self.pipeline.nli_model):
+            verdicts = [await refact_edits.same_meaning(model, before, after) for before, after in parts]
+        else:
+            pairs = json.dumps([{"before": a, "after": b} for a, b in parts], ensure_ascii=False, indent=1)
+            reply = await self.verify("equivalent", number=str(len(parts)), pairs=fence(pairs))
+            verdicts = read_verdicts(reply, len(parts))
+        faults: list[Fault] = []
+        for (before, after), verdict in zip(parts, verdicts, strict=True):
+            faults += objections(EQUIVALENT, verdict, "same meaning", f"{before}\n{after}", NO)
+        return sorted(faults, key=lambda fault: fault.reason != "same meaning")
 
+    # --- choosing and verifying a variant (sections 3.2 and 3.3) ----------------------------------
 
-async def _replacements(attempt: Transformation, spans: Sequence[Span], draws: int) -> list[Edits | Fault]:
-    """Return for each of several sampled replies the edits that replace the text at the spans, or a fault."""
-    phrases = [attempt.prose.text[slice(*span)] for span in spans]
-    answer = fence(refact_edits.marked(attempt.prose.text, spans, SWAP))
-    prompt = attempt.prompt("replace", answer=answer, number=str(len(phrases)), phrases=_listed(phrases))
-    replies = await gather(*(attempt.ask(prompt, GENERATOR, draw=draw, draws=draws) for draw in range(draws)))
-    return [_read_replacements(attempt.prose, spans, reply) for reply in replies]
+    async def _most_convincing(self, variants: Sequence[Edits]) -> Edits:
+        """Return the variant that the generator chooses."""
+        if len(variants) == 1:
+            return variants[0]
+        self.checks.append(CHOICE)
+        changed = ("\n".join(after for _, after in self.prose.changed_parts(edits)) for edits in variants)
+        shown = "\n".join(f"{number}:\n{fence(text)}" for number, text in enumerate(changed, 1))
+        reply = await self.generate("convincing", number=str(len(variants)), variants=shown)
+        choice = read_choice(reply, len(variants))
+        if choice.value is None:
+            self._drop(Fault(CHOICE, "unreadable choice", choice.reason))
+        return variants[choice.value - 1]
+
+    async def _verified(self, edits: Edits) -> Row:
+        """Return the row of a variant; it must be false, coherent and still an answer, with tags where it differs."""
+        row = refact_edits.row_of(self.document, self.kind, edits)
+        tagged = row["error_spans"]
+        self.checks += [TAGS, *_CRITERIA]
+        if reason := refact_edits.reading_fault(row, [self.prose.text[start:end] for start, end, _ in edits]):
+            self.faults.append(Fault(TAGS, reason, tagged))
+        elif not refact_edits.single_error_rows(row):
+            self.left_out.append(Fault(TAGS, NO_SINGLES, tagged))
+        verdicts = read_verdicts(await self.verify("verify", changed=fence(tagged)), len(_CRITERIA))
+        for (check, denied), verdict in zip(_CRITERIA.items(), verdicts, strict=True):
+            self.faults += objections(check, verdict, denied, tagged)
+        return row
 
 
 def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits | Fault:
-    """Read replacements from a reply and turn them into edits."""
     texts = read_texts(reply, len(spans))
     if texts.value is None:
         return Fault(FORMAT, "unreadable replacements", texts.reason)
-    edits = []
-    replaced_by: dict[str, str] = {}
+    edits, replaced_by = list[Edit](), dict[str, str]()
     for (start, end), text in zip(spans, texts.value, strict=True):
         original = prose.text[start:end]
-        fault = refact_edits.unfit(text, original)
-        if not fault and replaced_by.setdefault(alike(original), alike(text)) != alike(text):
-            fault = "one phrase replaced in two ways"
-        if fault:
-            return Fault(FORMAT, fault, f"{original} → {text}")
-        edits.append((start, end, refact_edits.begun_as(text, original) if prose.begins(start) else text))
+        reason = refact_edits.replacement_fault(text, original)
+        if not reason and replaced_by.setdefault(alike(original), alike(text)) != alike(text):
+            reason = "one phrase replaced in two ways"
+        if reason:
+            return Fault(FORMAT, reason, f"{original} → {text}")
+        edits.append((start, end, refact_edits.capitalize_like(text, original) if prose.begins(start) else text))
     return tuple(edits)
 
 
 def _listed(texts: Iterable[str]) -> str:
-    """Format strings as a fenced JSON array."""
     return fence(json.dumps(list(texts), ensure_ascii=False))
 
 

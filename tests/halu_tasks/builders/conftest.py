@@ -96,7 +96,6 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
             "settings": {},
             "source": "docs.jsonl",
             "sha256": "ab" * 32,
-            "documents": 12,
             "models": {"model": "openai/gpt-4o", "roles": {}},
             "samples": 0,
             "parts": [12],

@@ -14,12 +14,12 @@ from halu_tasks.builders.annotation import (
     COLUMNS,
     GUIDELINES,
     Key,
+    agreed_label,
     agreement_of,
-    annotated,
+    apply_labels,
     fingerprint,
     item_rows,
     read_labels,
-    settled,
     shown_texts,
 )
 from halu_tasks.builders.collect import Collection
@@ -212,9 +212,9 @@ def test_labels_of_one_annotator_are_no_agreement(
 @pytest.mark.parametrize(("labels", "majority", "two"), CASES["a_rule_settles_on_a_label_or_says_why_not"])
 def test_a_rule_settles_on_a_label_or_says_why_not(labels: str, majority: str, two: str) -> None:
     for rule, expected in (("majority", majority), ("two", two)):
-        label, reason = settled(labels, rule)
+        label, reason = agreed_label(labels, rule)
         assert (label or reason) == expected and (label is None) == bool(reason)
-    assert settled("aa", least=3) == (None, "too few labels")
+    assert agreed_label("aa", least=3) == (None, "too few labels")
 
 
 def annotators(labels: Mapping[str, str]) -> dict[str, dict[Key, str]]:
@@ -256,7 +256,7 @@ def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys
         name: {key: named[label] for key, label in own.items()}
         for name, own in annotators({"a": "xyzz", "b": "xyzw"}).items()
     }
-    kept, report = annotated(toy_of_types, items, given, "majority", 2)
+    kept, report = apply_labels(toy_of_types, items, given, "majority", 2)
     assert [(item.id, item.kind) for item in kept] == [("item0", "one"), ("item1", "other")]
     assert report.relabelled == 1
     assert report.dropped == {"no majority": {"one": 1}, "voted 0": {"one": 1}}
@@ -289,7 +289,7 @@ def test_answers_hallucinations_and_their_types_have_labels_of_their_own(tmp_pat
     people = read_labels(
         [write_rows(tmp_path / f"{name}.jsonl", own) for name, own in zip("abc", given, strict=True)], shown, VALID
     )
-    kept, report = annotated(pipeline, items, people, "majority", 2)
+    kept, report = apply_labels(pipeline, items, people, "majority", 2)
     assert {item.id: [each["text"] for each in item.row["hallucinated"]] for item in kept} == {
         "i1": ["wrong 1", "wrong 3"], "i2": ["wrong 2"],
         "i4": ["wrong 1", "wrong 2", "wrong 3"], "i5": ["wrong 1", "wrong 2", "wrong 3"],

@@ -14,7 +14,7 @@ import pytest
 from common import Cli, read_rows
 from loopback import Handler, Server
 
-from halu_tasks.builders.biographies import Wanted
+from halu_tasks.builders.biographies import PeopleQuery
 from halu_tasks.builders.documents import read_documents
 
 RIGHTS = {"url": "https://creativecommons.org/licenses/by-sa/4.0/", "text": "Creative Commons BY-SA 4.0"}
@@ -232,7 +232,7 @@ def test_what_cannot_be_fetched_is_one_line(fetch: Cli, services: Services) -> N
 
 
 def test_the_query_finds_articles_by_links_and_orders_by_seed() -> None:
-    text = Wanted(number=10, languages=("simple", "zh-yue"), profession="Q1", born="1900..1949", seed=5).query()
+    text = PeopleQuery(number=10, languages=("simple", "zh-yue"), profession="Q1", born="1900..1949", seed=5).sparql()
     assert "schema:isPartOf <https://zh-yue.wikipedia.org/>" in text and "?title_zh_yue" in text
     assert "wdt:P106 wd:Q1 ." in text and "P27" not in text and text.endswith("LIMIT 10")
     assert 'ORDER BY SHA256(CONCAT("5 ", STR(?person)))' in text

@@ -12,7 +12,7 @@ import pytest
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
-from halu_tasks.builders.annotation import Key, annotated
+from halu_tasks.builders.annotation import Key, apply_labels
 from halu_tasks.builders.collect import Collection, card_text, tasks_on
 from halu_tasks.builders.folder import BuildPlan, Folder, write_json
 from halu_tasks.builders.pipeline import Draft, Pipeline
@@ -123,7 +123,7 @@ def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
 def test_annotation_is_told_where_there_is_one(info: Info, toy: Pipeline, toys: Toys) -> None:
     labels = {"a": "valid", "b": "invalid"}
     given = {name: {Key("item0"): "valid", Key("item1"): label} for name, label in labels.items()}
-    kept, report = annotated(toy, [toys(0), toys(1)], given, "majority", 2)
+    kept, report = apply_labels(toy, [toys(0), toys(1)], given, "majority", 2)
     assert [item.id for item in kept] == ["item0"]
     told = sections(card_text(**info(annotation=report)))
     assert "2 annotators labelled 2 of 2 items; 1 were kept" in told["Annotation"]

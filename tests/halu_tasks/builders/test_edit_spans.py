@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.pipelines.refact_edits import (
     Prose,
-    begun_as,
-    edited,
+    apply_edits,
+    capitalize_like,
     longest,
-    mentioned,
+    mentions_phrase,
     only_stop_words,
+    replacement_fault,
     stop_words,
-    unfit,
 )
 from halu_tasks.core.errors import DataError
 
@@ -32,7 +32,7 @@ def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, at: list[int])
 
 
 def test_a_phrase_is_in_the_question_in_whatever_case_but_as_words() -> None:
-    assert mentioned("Why is the SUN hot?", "sun") and not mentioned("Why are sunny days hot?", "sun")
+    assert mentions_phrase("Why is the SUN hot?", "sun") and not mentions_phrase("Why are sunny days hot?", "sun")
 
 
 def test_a_sentence_is_found_whole_once_and_alone() -> None:
@@ -81,7 +81,7 @@ def test_tags_strip_to_the_edited_text_and_stand_around_the_edits(text: str, pla
     edits = [
         (start, end, word.replace("<", "")) for start, end, word in zip(edges[::2], edges[1::2], new, strict=False)
     ]
-    plain, tagged = edited(text, edits, "swap")
+    plain, tagged = apply_edits(text, edits, "swap")
     stripped, spans = tagged_spans(tagged)
     assert stripped == plain
     assert [plain[start:end] for start, end in spans] == [new for _, _, new in edits]
@@ -95,14 +95,14 @@ def test_tags_strip_to_the_edited_text_and_stand_around_the_edits(text: str, pla
 
 @pytest.mark.parametrize(("text", "why"), CASES["what_may_not_stand_in_the_place_of_a_phrase"])
 def test_what_may_not_stand_in_the_place_of_a_phrase(text: str, why: str) -> None:
-    assert unfit(text, "rna strand") == why
+    assert replacement_fault(text, "rna strand") == why
 
 
 def test_a_sentence_begins_as_the_original_did() -> None:
-    assert begun_as("echo neurons", "Mirror neurons") == "Echo neurons"
-    assert begun_as("mRNA strands", "Protein strands") == "mRNA strands"
-    assert begun_as("echo neurons", "mirror neurons") == "echo neurons"
-    assert begun_as("λ-phages", "Viruses") == "Λ-phages"
+    assert capitalize_like("echo neurons", "Mirror neurons") == "Echo neurons"
+    assert capitalize_like("mRNA strands", "Protein strands") == "mRNA strands"
+    assert capitalize_like("echo neurons", "mirror neurons") == "echo neurons"
+    assert capitalize_like("λ-phages", "Viruses") == "Λ-phages"
 
 
 def test_changed_sentences_are_shown_once_each_before_and_after() -> None:

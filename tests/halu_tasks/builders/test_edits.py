@@ -9,7 +9,7 @@ from cases import CASES
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.pipelines.halluverse25_pipeline import TYPES, extent_faults, finished, form_faults, words
+from halu_tasks.builders.pipelines.halluverse25_pipeline import TYPES, extent_faults, form_faults, match_style, words
 
 LANGUAGES = ("en", "ar", "tr")
 
@@ -58,7 +58,7 @@ def test_a_good_form_has_no_faults(language: str, original: str, edited: str) ->
 
 @pytest.mark.parametrize(("original", "edited", "expected"), CASES["stops_and_apostrophes_do_not_tell_the_two_apart"])
 def test_stops_and_apostrophes_do_not_tell_the_two_apart(original: str, edited: str, expected: str) -> None:
-    assert finished(original, edited) == expected
+    assert match_style(original, edited) == expected
 
 
 ANY = st.text(st.characters(), max_size=80)  # halves of characters too
@@ -70,7 +70,7 @@ def test_nothing_raises_and_an_edit_of_itself_is_unchanged(one: str, other: str,
         assert extent_faults(one, one, kind, language) == ["unchanged"]
         extent_faults(one, other, kind, language)
     form_faults(one, other, language)
-    assert finished(one, finished(one, other)) == finished(one, other)
+    assert match_style(one, match_style(one, other)) == match_style(one, other)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
