@@ -15,7 +15,6 @@ from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
 from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
     active_generate_config,
 )
-from inspect_ai.model._model import active_model  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.scorer import ScoreReducer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, registry_info
@@ -172,7 +171,7 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
 
 def _takes_system() -> bool:
     """Return whether the current model's chat template has a system role; True if its server applies the template."""
-    render = getattr(getattr(active_model(), "api", None), "hf_chat", None)
+    render = next((getattr(model.api, "hf_chat", None) for model in active_models()[:1]), None)
     return render is None or takes_system(lambda messages: render(chat_messages(messages), []))
 
 
