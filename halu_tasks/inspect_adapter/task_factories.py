@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 
 from inspect_ai import Task, task
@@ -240,7 +241,9 @@ class _PackageTask(Task):
 
 
 def _first_requests(members: Sequence[Evaluation], samples: Sequence[Sample]) -> list[FirstRequest]:
-    if not samples:
+    # a solver of the user's asks something else; Inspect tells tasks nothing of it
+    callers = (frame for frame, _ in walk_stack(None) if frame.f_globals.get("__name__") == "inspect_ai._eval.eval")
+    if not samples or any(frame.f_locals.get("solver") for frame in callers):
         return []
     config = first_config(members).merge(active_generate_config())
     messages = list[Any](samples[0].input)
