@@ -171,7 +171,7 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     means = [own["figure"]["value"] for own in told["group_results"] if own["group"] == first["id"]]
     assert all(f"| {mean:.3f} [" in line for mean, line in zip(sorted(means)[::-1], board, strict=True))
     # nothing of the sample passes for the benchmark, no mean either
-    (head,) = {line for line in text.splitlines() if line.startswith("| model")}
+    (head,) = {line for line in leaderboard.splitlines() if line.startswith("| model")}
     assert all("(strict, SAMPLE" in cell for cell in head.strip("| ").split(" | ")[1:])
 
 
