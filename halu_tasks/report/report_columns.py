@@ -11,13 +11,13 @@ from halu_tasks.replies.label_notes import comparison_note, decisive_metric
 from halu_tasks.report.report_records import (
     Column,
     Condition,
-    Counts,
     Floor,
     PublishedFigure,
+    ReplacedRun,
+    ReplyCounts,
     ReplyWarning,
     Result,
     SameRun,
-    Superseded,
     representative,
 )
 from halu_tasks.report.summary import joined
@@ -133,7 +133,7 @@ def _result(
         method=run.method,
         judge=run.judge,
         n=len(run.scores),
-        counts=Counts(
+        counts=ReplyCounts(
             outcomes={name: sum(score.outcome == name for score in run.scores) for name in NO_ANSWER},
             judge_failed=failures if run.benchmark_task.judge_spec and run.judge else None,
         ),
@@ -147,12 +147,12 @@ def _result(
     )
 
 
-def _superseded(earlier: Run, later: Run) -> Superseded:
+def _superseded(earlier: Run, later: Run) -> ReplacedRun:
     is_longer = len(later.scores) > len(earlier.scores)
     which = f"run on {len(later.items):,} items" if is_longer else "later run"
     why = f"{later.task}: replaced by the {which} of {later.created} ({later.source}), in which "
     why += f"{items_that_differ(earlier, later):,} items have other answers or scores"
-    return Superseded(earlier.source, earlier.created, why, earlier.program == later.program and not is_longer)
+    return ReplacedRun(earlier.source, earlier.created, why, earlier.program == later.program and not is_longer)
 
 
 # --- figures for reference --------------------------------------------------------------------------

@@ -373,7 +373,7 @@ def _partial(report: Report) -> Iterator[Caution]:
 def _unread_files(report: Report) -> Iterator[Caution]:
     if lost := sum(one.lost for one in report.not_read):
         files, were = ("1 file", "was") if lost == 1 else (f"{lost} files", "were")
-        text = f"{files} {were} not read, so that results are missing; the list of what is left out says why."
+        text = f"{files} {were} not read, so results are missing; the list of skipped files gives the reasons."
         yield Caution(text, clause=f"{files} could not be read")
 
 
@@ -462,7 +462,9 @@ def rule(report: Report) -> str:
     several = len(families) > 1
     analyses = f"two analyses, of {' and of '.join(families)}" if several else f"one analysis of {families[0]}"
     equal = (
-        "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is about 5% at most, too (Holm)."
+        ""
+        if margin is None
+        else f" The probability of any false “equal” (within ±{margin:g}) is also at most about 5% (Holm)."
     )
     return (
         f"“Better”, “open” and ranks come from {analyses}. The probability of any false claim in "

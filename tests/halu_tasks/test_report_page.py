@@ -376,7 +376,7 @@ def test_rows_are_sorted_by_the_figures_that_their_ranks_are_of() -> None:
 
 
 class Check(HTMLParser):
-    """Counts elements, and holds what is left open."""
+    """ReplyCounts elements, and holds what is left open."""
 
     def __init__(self) -> None:
         super().__init__()
