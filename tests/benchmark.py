@@ -1,7 +1,8 @@
 """What the package costs beside the bare harnesses: `python tests/benchmark.py [--instructions]`.
 
 Each line is a pair of commands, with and without the package, in processes of their own: the median ratio of their
-processor times, run in turn, and the medians. Runs have 2,002 prompts and a model that answers at once. Bare runs are
+processor times, run in turn, and the medians. A run of each that is not timed comes first and writes the bytecode that
+an installation has. Runs have 2,002 prompts and a model that answers at once. Bare runs are
 without the hook in lm-eval; one of Inspect logs the row of each sample, as its evaluations do. With --instructions,
 those of each command are also counted, once, by callgrind: it takes fifty times as long, but a busy machine does not
 change them. No network; some minutes, or two hours.
@@ -28,11 +29,11 @@ def grow_sample(folder: Path, rows: int) -> None:
     """ReFACT data of `rows` rows, two items each, made from the packaged sample with new ids."""
     from halu_tasks.data.locate import SAMPLE
 
-    own = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
+    sample = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
     folder.mkdir(exist_ok=True)
     with (folder / "refact_multi_error.jsonl").open("w") as file:
         for number in range(rows):
-            row = own[number % len(own)]
+            row = sample[number % len(sample)]
             source, _, kind = row["sample_id"].partition("_")
             grown = row | {"sample_id": f"{number:08}{source}_{kind}", "question": f"{number}. {row['question']}"}
             file.write(json.dumps(grown) + "\n")
@@ -49,9 +50,9 @@ def write_bare_tasks(folder: Path) -> None:
     rows = (row for row in evaluation.task.data.rows(evaluation.located) for _ in ("original", "confabulated"))
     with (bare / "prompts.jsonl").open("w") as prompts, (bare / "samples.jsonl").open("w") as samples:
         for row, item in zip(rows, evaluation.stream(), strict=True):
-            known = {"id": item.id, "target": item.target}
-            prompts.write(json.dumps({**known, "prompt": f"{item.system}\n\n{item.prompt}"}) + "\n")
-            samples.write(json.dumps({**known, "system": item.system, "user": item.prompt, "row": row}) + "\n")
+            sample = {"id": item.id, "target": item.target}
+            prompts.write(json.dumps({**sample, "prompt": f"{item.system}\n\n{item.prompt}"}) + "\n")
+            samples.write(json.dumps({**sample, "system": item.system, "user": item.prompt, "row": row}) + "\n")
     (bare / "bare.yaml").write_text(
         f"task: bare\ndataset_path: json\ndataset_kwargs:\n  data_files: {bare / 'prompts.jsonl'}\n"
         "test_split: train\noutput_type: generate_until\ndoc_to_text: prompt\ndoc_to_target: target\n"
@@ -72,12 +73,12 @@ def bare_in_inspect(folder: Path, *, logs_row: bool) -> None:
 
     samples = [
         Sample(
-            id=known["id"],
-            input=[ChatMessageSystem(content=known["system"]), ChatMessageUser(content=known["user"])],
-            target=known["target"],
-            metadata=known["row"] if logs_row else None,
+            id=sample["id"],
+            input=[ChatMessageSystem(content=sample["system"]), ChatMessageUser(content=sample["user"])],
+            target=sample["target"],
+            metadata=sample["row"] if logs_row else None,
         )
-        for known in map(json.loads, (folder / "bare" / "samples.jsonl").read_text().splitlines())
+        for sample in map(json.loads, (folder / "bare" / "samples.jsonl").read_text().splitlines())
     ]
     in_inspect(Task(dataset=samples, solver=generate(), scorer=match()), folder)
 
@@ -140,28 +141,30 @@ PAIRS: dict[str, tuple[Sequence[str], Sequence[str]]] = {
 
 def costs(words: Sequence[str], *, bare: bool, counted: bool = False) -> float:
     """Processor time of a command in seconds, or its instructions in millions."""
-    with tempfile.NamedTemporaryFile("w+") as told:
-        valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={told.name}"]
+    with tempfile.NamedTemporaryFile("w+") as log:
+        valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"--log-file={log.name}"]
         process = subprocess.Popen(
             [*(valgrind if counted else ()), sys.executable, *words], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env=os.environ | ({"HALU_TASKS_NO_AUTOLOAD": "1"} if bare else {}),
         )  # fmt: skip
-        _, status, used = os.wait4(process.pid, 0)
+        _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 0, words
-        return int(re.findall(r"Collected : (\d+)", told.read())[0]) / 1e6 if counted else used.ru_utime + used.ru_stime
+        if counted:
+            return int(re.findall(r"Collected : (\d+)", log.read())[0]) / 1e6
+        return usage.ru_utime + usage.ru_stime
 
 
 def compare(pair: Sequence[Sequence[str]], folder: Path, repeats: int, *, counted: bool) -> str:
     run = [__file__, "--folder", str(folder), "--run"]
     ours, bare = ([*run, *words] if words[0] in RUNS else words for words in pair)
-    times = [(costs(ours, bare=False), costs(bare, bare=True)) for _ in range(repeats)]
-    told = f"{median(a / b for a, b in times):6.3f}  {median(a for a, _ in times):6.2f} s over "
-    told += f"{median(b for _, b in times):6.2f} s"
+    times = [(costs(ours, bare=False), costs(bare, bare=True)) for _ in range(repeats + 1)][1:]
+    line = f"{median(a / b for a, b in times):6.3f}  {median(a for a, _ in times):6.2f} s over "
+    line += f"{median(b for _, b in times):6.2f} s"
     if counted:
-        both = costs(ours, bare=False, counted=True), costs(bare, bare=True, counted=True)
-        told += f"  {both[0] / both[1]:6.3f}  {both[0]:9,.0f} M instructions over {both[1]:9,.0f} M"
-    return told
+        a, b = costs(ours, bare=False, counted=True), costs(bare, bare=True, counted=True)
+        line += f"  {a / b:6.3f}  {a:9,.0f} M instructions over {b:9,.0f} M"
+    return line
 
 
 def main() -> None:
@@ -175,15 +178,16 @@ def main() -> None:
     if arguments.run:
         RUNS[arguments.run](arguments.folder)
         return
-    with tempfile.TemporaryDirectory() as named:
-        folder = Path(named)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
         grow_sample(folder, ITEMS // 2)
         write_bare_tasks(folder)
         os.environ |= {"HF_HOME": str(folder / "hf"), "HF_HUB_OFFLINE": "1", "HALU_TASKS_CACHE": str(folder / "cache")}
-        os.environ |= {"PYTHONHASHSEED": "0"}
+        os.environ |= {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         for title in arguments.only:
-            told = compare(PAIRS[title], folder, arguments.repeats, counted=arguments.instructions)
-            print(f"{title:<30}  {told}", flush=True)
+            line = compare(PAIRS[title], folder, arguments.repeats, counted=arguments.instructions)
+            print(f"{title:<30}  {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ _ANSWER: dict[str, Any] = {"reading": "true_false", "labels": {"True": "true", "
 _OF: dict[str, dict[str, Any]] = {
     "iou": {"categories": {"name": "name"}, "degrees": True},
     "judged": {"labels": {"right": "good", "wrong": "bad"}},
+    "judged_claims": {"labels": {"right": "good", "wrong": "bad"}},
 }
 
 

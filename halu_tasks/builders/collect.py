@@ -327,10 +327,8 @@ def _models(pipeline: Pipeline, recorded: Mapping[str, Any]) -> Iterator[tuple[s
     """Yield each role with its model or models and their settings."""
     # arguments of models only say where they are served
     default = {name: value for name, value in recorded.items() if name not in ("roles", "model_args")}
-    roles = {
-        role: model if isinstance(model, Mapping) else {"model": model}
-        for role, model in recorded.get("roles", {}).items()
-    }
+    models = recorded.get("roles", {}).items()
+    roles = {role: model if isinstance(model, Mapping) else {"model": model} for role, model in models}
     for role in sorted({GENERATOR, VERIFIER, *roles}):
         # a role that only prompts other than the pipeline's use, such as `optimizer`, has no temperature here
         temperature = {"temperature": pipeline.temperatures[role]} if role in pipeline.temperatures else {}

@@ -25,9 +25,8 @@ from halu_tasks.core.hashing import short_hash, stable_number
 from halu_tasks.core.plugins import added_parts
 from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, fill, prompt_hash, read_prompts
 from halu_tasks.core.settings import Count, Help, Setting, checked_settings, settings_of
+from halu_tasks.data.rows import Row as Row
 from halu_tasks.text.folding import language_of
-
-Row = dict[str, Any]
 
 GENERATOR, VERIFIER = "generator", "verifier"
 """The model roles of every pipeline; a role that the user assigns no model to uses the run's model."""
@@ -147,7 +146,7 @@ temperature 1, otherwise at that of `Pipeline.temperatures`.
 """
 
 
-PaperTemperature = Annotated[float, Ge(0), Help("temperature of the generator's calls; default: the paper's")]
+Temperature = Annotated[float, Ge(0), Help("temperature of the generator's calls; default: the paper's")]
 """The type of `Pipeline.generator_temperature` where its default is that of the paper."""
 
 

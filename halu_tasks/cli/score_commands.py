@@ -16,7 +16,7 @@ from halu_tasks.text.number_format import format_estimate, format_interval
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
     from halu_tasks.scorers.metrics import Estimate
-    from halu_tasks.tasks.human_baseline import BesidePeople
+    from halu_tasks.tasks.human_baseline import AnnotatorComparison
 
 
 def score(
@@ -122,7 +122,7 @@ def _print_figures(scored: ScoredFile) -> None:
         say(f"note: {scored.evaluation.task.name}: {scored.note}")
 
 
-def _print_people(beside: BesidePeople) -> None:
+def _print_people(beside: AnnotatorComparison) -> None:
     """Print the replies beside the annotators of their items, all against the same gold."""
     people = beside.people
     say(f"\n{people.about}; Krippendorff's alpha {format_estimate(people.alpha, '.4f')}")

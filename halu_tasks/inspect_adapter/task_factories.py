@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
+from traceback import walk_stack
 from typing import Any
 
 from inspect_ai import Task, task
@@ -15,7 +16,6 @@ from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
 from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
     active_generate_config,
 )
-from inspect_ai.model._model import active_model  # inspect-evals-lint: ignore[IECQ001] -- has no public name
 from inspect_ai.scorer import ScoreReducer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.util import JSONSchema, registry_info
@@ -172,7 +172,7 @@ def _build(name: str, task: BenchmarkTask, options: Mapping[str, Any]) -> Evalua
 
 def _takes_system() -> bool:
     """Return whether the current model's chat template has a system role; True if its server applies the template."""
-    render = getattr(getattr(active_model(), "api", None), "hf_chat", None)
+    render = next((getattr(model.api, "hf_chat", None) for model in active_models()[:1]), None)
     return render is None or takes_system(lambda messages: render(chat_messages(messages), []))
 
 
@@ -241,7 +241,9 @@ class _PackageTask(Task):
 
 
 def _first_requests(members: Sequence[Evaluation], samples: Sequence[Sample]) -> list[FirstRequest]:
-    if not samples:
+    # a solver of the user's asks something else; Inspect tells tasks nothing of it
+    callers = (frame for frame, _ in walk_stack(None) if frame.f_globals.get("__name__") == "inspect_ai._eval.eval")
+    if not samples or any(frame.f_locals.get("solver") for frame in callers):
         return []
     config = first_config(members).merge(active_generate_config())
     messages = list[Any](samples[0].input)

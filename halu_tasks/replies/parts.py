@@ -45,7 +45,7 @@ _T = TypeVar("_T")
 
 NumberedItem = tuple[int, Item]
 """An item without its prompt, and its place in the data, from 0."""
-FoundReply = tuple[NumberedItem, int, PredictionRow]
+ItemReply = tuple[NumberedItem, int, PredictionRow]
 """A reply with its item and the number of its file."""
 
 
@@ -191,7 +191,7 @@ class Record(NamedTuple):
 def write_records(
     path: Path,
     evaluation: Evaluation,
-    replies: Iterable[FoundReply],
+    replies: Iterable[ItemReply],
     costs: Path,
     shards: Iterable[tuple[str, str]] = (),
 ) -> None:
@@ -230,7 +230,7 @@ def write_records(
 
 
 def _records(
-    evaluation: Evaluation, replies: Iterable[FoundReply], costs: Path
+    evaluation: Evaluation, replies: Iterable[ItemReply], costs: Path
 ) -> Iterator[tuple[int, Record, list[PeopleRecord]]]:
     # metrics that relate several items need the endings of their ids
     needs_ids = any(metric.needs_ids for metric in evaluation.all_metrics)
@@ -384,7 +384,7 @@ class ScoreParts:
 
     def _replies(
         self, evaluation: Evaluation, items: ItemStore, shards: dict[int, tuple[str, str]]
-    ) -> Iterator[FoundReply]:
+    ) -> Iterator[ItemReply]:
         """Read the replies of files with their items.
 
         Raises:

@@ -35,7 +35,7 @@ from halu_tasks.replies.label_notes import check_reference_labels, uncorrected_n
 from halu_tasks.replies.parts import (
     BUCKETS,
     NO_FILE,
-    FoundReply,
+    ItemReply,
     ItemStore,
     PeopleRecord,
     Record,
@@ -60,7 +60,7 @@ from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.confidence import CONFIDENCE
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import Evaluation, build
-from halu_tasks.tasks.human_baseline import BesidePeople, PeopleSums
+from halu_tasks.tasks.human_baseline import AnnotatorComparison, ComparisonSums
 from halu_tasks.tasks.task_registry import Group, group_at, tasks_at
 
 # the number of parts that files are divided into, at most
@@ -96,7 +96,7 @@ class ScoredFile:
     estimates: Mapping[str, Estimate]
     references: Mapping[str, Mapping[str, float]]
     warnings: Sequence[str]
-    people: BesidePeople | None
+    people: AnnotatorComparison | None
     note: str | None
     run: Mapping[str, Any]
     scores: Sequence[ScoredReply]
@@ -243,7 +243,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
         write_records(files[-1], evaluation, _without_reply(items, files[:-1], epochs), job.costs)
         missing = _number(files[-1])
     number, metrics = sum(map(_number, files)), _metrics_of(evaluation, files)
-    comparison, needs_ids = PeopleSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
+    comparison, needs_ids = ComparisonSums(task, evaluation.options.scoring), any(m.needs_ids for m in metrics.values())
     parts = {key: list[Sums | Columns]() for key in metrics}
     is_scored, outcomes, scores = np.zeros(len(items), dtype=bool), Counter[Outcome](), list[ScoredReply]()
     same, unplaced = SameAnswer(), 0
@@ -310,7 +310,9 @@ def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str
     return {key: metric for key, metric in metrics.items() if missing.isdisjoint(metric.columns)}
 
 
-def _people(evaluation: Evaluation, items: ItemStore, places: Iterable[int], sums: PeopleSums) -> BesidePeople | None:
+def _people(
+    evaluation: Evaluation, items: ItemStore, places: Iterable[int], sums: ComparisonSums
+) -> AnnotatorComparison | None:
     """Compare the items at these places with their annotators; None unless they have several."""
     scored_items = (numbered_item[1] for place in places if (numbered_item := items.at(place)))
     first = next(scored_items)
@@ -350,7 +352,7 @@ def _by_cluster(
         raise DataError(min(repeated)[1])
 
 
-def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Sequence[int]) -> Iterator[FoundReply]:
+def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Sequence[int]) -> Iterator[ItemReply]:
     """Yield an empty reply for each item and epoch without one."""
     replied = np.zeros((len(items), len(epochs)), dtype=bool)
     places = {epoch: place for place, epoch in enumerate(epochs)}

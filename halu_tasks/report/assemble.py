@@ -13,7 +13,7 @@ from halu_tasks.report.details import write_details
 from halu_tasks.report.report_records import About, Column, Pair, Place, Ranks, Report
 from halu_tasks.report.summary import joined
 from halu_tasks.results.comparability import Entry, different_settings
-from halu_tasks.results.run import Skipped
+from halu_tasks.results.run import SkippedFile
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.statistics.differences import (
     LEVEL,
@@ -33,7 +33,7 @@ _NAMED = 3
 
 def assemble(
     report: Report,
-    skipped: Sequence[Skipped] = (),
+    skipped: Sequence[SkippedFile] = (),
     title: str = "",
     *,
     table: Path | None = None,

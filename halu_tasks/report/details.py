@@ -1,6 +1,6 @@
 """The details of a report's columns: breakdowns, confusion, calibration, risk, both modes, and items with replies.
 
-They are JSON values, as in `report.json`. All replies are also written to a Parquet table.
+All replies are also written to a Parquet table.
 """
 
 import json
@@ -19,7 +19,22 @@ from tqdm import tqdm
 
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
-from halu_tasks.report.report_records import Column, Json, Report, number_in_detail
+from halu_tasks.report.detail_records import (
+    BothModes,
+    Breakdown,
+    Calibration,
+    CalibrationBin,
+    Confusion,
+    Details,
+    Figure,
+    OtherScore,
+    Risk,
+    ShownItem,
+    ShownReply,
+    TagCell,
+    TagValue,
+)
+from halu_tasks.report.report_records import Column, Report, number_in_detail
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.attempts import Attempts, attempts_of
@@ -43,7 +58,6 @@ _LABELS = 12
 
 # maximum number of points of a curve
 _POINTS = 100
-_OF_RISK = ("aurc", "coverage_at_risk", "no_confidence")
 
 PER_KIND = 10
 """Maximum number of items of each kind in a column."""
@@ -172,7 +186,7 @@ def _text(value: Any) -> str | None:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _details(column: Column, scores: Mapping[str, Columns], replies: Replies, limit: int, per_kind: int) -> Json:
+def _details(column: Column, scores: Mapping[str, Columns], replies: Replies, limit: int, per_kind: int) -> Details:
     task = column.benchmark_task
     label = task.scoring.choices[0] if task.scoring.choices else None
     labelled = isinstance(task.scoring.answer, Label)
@@ -193,7 +207,7 @@ def _details(column: Column, scores: Mapping[str, Columns], replies: Replies, li
     }
 
 
-def _breakdowns(column: Column, scores: Mapping[str, Columns]) -> Iterator[Json]:
+def _breakdowns(column: Column, scores: Mapping[str, Columns]) -> Iterator[Breakdown]:
     """Break the headline, and the shares of a judge's labels, down by each tag with several values."""
     metrics = {metric.name: metric for metric in column.benchmark_task.metrics_of(column.scoring, column.first.scores)}
     judged = column.benchmark_task.judge_spec
@@ -206,28 +220,26 @@ def _breakdowns(column: Column, scores: Mapping[str, Columns]) -> Iterator[Json]
         values = sorted(counts)
         for metric in (column.measure, *(metrics[share] for share in shares if share != column.headline)):
             better = metrics.get(f"{metric.name}_ppi")
-            yield {
-                "by": name,
-                "metric": metric.name,
-                "values": [{"value": value, "n": counts[value]} for value in values],
-                "cells": [
-                    {"entry": entry, "figures": _by_value(metric, name, values, columns)}
-                    | {"corrected": _by_value(better, name, values, columns) if better else [None] * len(values)}
-                    for entry, columns in scores.items()
-                ],
-            }
+            cells = []
+            for entry, columns in scores.items():
+                nothing: list[Figure | None] = [None] * len(values)
+                corrected = _by_value(better, name, values, columns) if better else nothing
+                figures = _by_value(metric, name, values, columns)
+                cells.append(TagCell(entry=entry, figures=figures, corrected=corrected))
+            of_values = [TagValue(value=value, n=counts[value]) for value in values]
+            yield Breakdown(by=name, metric=metric.name, values=of_values, cells=cells)
 
 
-def _by_value(metric: Metric, tag: str, values: Sequence[str], columns: Columns) -> list[Json | None]:
+def _by_value(metric: Metric, tag: str, values: Sequence[str], columns: Columns) -> list[Figure | None]:
     return [_figure(metric.only(tag, value, value), columns) for value in values]
 
 
-def _figure(metric: Metric, columns: Columns) -> Json | None:
+def _figure(metric: Metric, columns: Columns) -> Figure | None:
     figure = estimate(metric, columns)
-    return None if figure is None else figure._asdict()
+    return figure and Figure(value=figure.value, stderr=figure.stderr, low=figure.low, high=figure.high)
 
 
-def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Json | None:
+def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Confusion | None:
     """Count answers by target, those without a label by their outcome; None if targets are not labels."""
     targets = sorted({score.target for score in scores if isinstance(score.target, str)})
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
@@ -239,27 +251,27 @@ def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Json | None:
     unanswered = [outcome for outcome in NO_ANSWER if outcome == UNPARSED or any(cells[t, outcome] for t in targets)]
     answers = [*targets, *other_answers, *unanswered]
     counts = [[cells[target, answer] for answer in answers] for target in targets]
-    return {"entry": entry, "targets": targets, "answers": answers, "counts": counts}
+    return Confusion(entry=entry, targets=targets, answers=answers, counts=counts)
 
 
-def _calibration(entry: str, label: str, scores: Columns) -> Json | None:
+def _calibration(entry: str, label: str, scores: Columns) -> Calibration | None:
     """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
     pairs = zip(scores[FACT].tolist(), scores["target"] == label, strict=True)
     probabilities = [(probability, has_label) for probability, has_label in pairs if not math.isnan(probability)]
-    errors = [_figure(metric(label), scores) for metric in (ece, brier)]
-    if not probabilities or None in errors:
+    of_ece, of_brier = _figure(ece(label), scores), _figure(brier(label), scores)
+    if not (probabilities and of_ece and of_brier):
         return None
-    bins = []
+    bins: list[CalibrationBin] = []
     for i in range(BINS):
         inside = [(p, has_label) for p, has_label in probabilities if min(int(p * BINS), BINS - 1) == i]
         if inside:
             mean, share = (float(np.mean(values)) for values in zip(*inside, strict=True))
             bins.append({"low": i / BINS, "high": (i + 1) / BINS, "n": len(inside), "mean": mean, "share": share})
-    record = {"entry": entry, "label": label, "bins": bins, "without": len(scores) - len(probabilities)}
-    return record | dict(zip(("ece", "brier"), errors, strict=True))
+    without = len(scores) - len(probabilities)
+    return Calibration(entry=entry, label=label, bins=bins, without=without, ece=of_ece, brier=of_brier)
 
 
-def _risk(entry: str, attempts: Attempts, scores: Columns) -> Json | None:
+def _risk(entry: str, attempts: Attempts, scores: Columns) -> Risk | None:
     """Compute the risk over the coverage, with their figures; None without answers that have a confidence."""
     curve = RiskCoverage.of(attempts, scores)
     if not len(curve.kept):
@@ -270,13 +282,18 @@ def _risk(entry: str, attempts: Attempts, scores: Columns) -> Json | None:
         [kept / curve.items, wrong / kept]
         for kept, wrong in zip(curve.kept[drawn].tolist(), curve.wrong[drawn].tolist(), strict=True)
     ]
-    figures = {
-        metric.name: _figure(metric, scores) for metric in confidence_metrics(attempts) if metric.name in _OF_RISK
-    }
-    return {"entry": entry, "points": points, "degrees": len(curve.kept), **figures}
+    metrics = {metric.name: metric for metric in confidence_metrics(attempts)}
+    return Risk(
+        entry=entry,
+        points=points,
+        degrees=len(curve.kept),
+        aurc=_figure(metrics["aurc"], scores),
+        coverage_at_risk=_figure(metrics["coverage_at_risk"], scores),
+        no_confidence=_figure(metrics["no_confidence"], scores),
+    )
 
 
-def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies) -> Iterator[Json]:
+def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies) -> Iterator[BothModes]:
     """Compare the scores of each entry in both modes, unless these have no metric in common."""
     mode, other_mode = column.scoring, OTHER_MODE[column.scoring]
     theirs = _metrics(column, other_mode)
@@ -291,20 +308,26 @@ def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies)
             other_mode: (theirs[metric.name], by_cluster(reply.other for reply in records if reply.other)),
         }
         values = [_values_of(*one) for one in both.values()]
-        yield {
-            "entry": entry,
-            "metric": metric.name,
-            **{name: _figure(*one) for name, one in both.items()},
-            **{f"unanswered_{name}": sum(o in NO_ANSWER for o in of["outcome"]) for name, (_, of) in both.items()},
-            "changed": sum(one != other for one, other in zip(*values, strict=True)),
-            "n": len(records),
-        }
+        yield BothModes(
+            entry=entry,
+            metric=metric.name,
+            strict=_figure(*both["strict"]),
+            paper=_figure(*both["paper"]),
+            unanswered_strict=_unanswered(both["strict"][1]),
+            unanswered_paper=_unanswered(both["paper"][1]),
+            changed=sum(one != other for one, other in zip(*values, strict=True)),
+            n=len(records),
+        )
+
+
+def _unanswered(scores: Columns) -> int:
+    return sum(outcome in NO_ANSWER for outcome in scores["outcome"])
 
 
 # --- items ------------------------------------------------------------------------------------------
 
 
-def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) -> list[Json]:
+def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) -> list[ShownItem]:
     """Show the hardest items, and those on which entries or modes disagree, with all replies (several with epochs)."""
     by_item: dict[str, dict[str, list[ReplyRecord]]] = {}
     for entry, records in replies.items():
@@ -329,11 +352,10 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
             if weight[id] > 0:
                 kinds.setdefault(id, []).append(kind)
     names = titles({id: next(iter(of_item.values()))[0].item.prompt for id, of_item in by_item.items()})
-    shown_items: list[Json] = []
-    for id, of_item in kinds.items():
-        item = {"id": id, "title": names[id], "kinds": of_item, "right": right[id].count(1), "of": len(by_item[id])}
-        shown_items.append(item | _shown_item(column, by_item[id], limit))
-    return shown_items
+    return [
+        _shown_item(column, by_item[id], limit, title=names[id], kinds=of_item, right=right[id].count(1))
+        for id, of_item in kinds.items()
+    ]
 
 
 def _correctness(headline: Metric, of_item: Mapping[str, Sequence[ReplyRecord]]) -> list[float]:
@@ -369,28 +391,41 @@ def titles(prompts: Mapping[str, str]) -> dict[str, str]:
     return {id: text if len(text) <= _TITLE else f"{text[: _TITLE - 1].rstrip()}…" for id, text in squeezed.items()}
 
 
-def _shown_item(column: Column, replies: Mapping[str, Sequence[ReplyRecord]], limit: int) -> dict[str, Any]:
+def _shown_item(
+    column: Column,
+    replies: Mapping[str, Sequence[ReplyRecord]],
+    limit: int,
+    *,
+    title: str,
+    kinds: list[str],
+    right: int,
+) -> ShownItem:
     item = next(iter(replies.values()))[0].item
-    parts = {name: cut(getattr(item, name), limit) for name in ("prompt", "system", "target")}
+    prompt, system, target = (cut(part, limit) for part in (item.prompt, item.system, item.target))
     gold = item.gold if isinstance(item.gold, SpanGold) and len(item.gold.text) <= _MAX_MARKED else None
     text, left_out = cut(gold.text, limit) if gold else ("", 0)
     whole = Text(gold.text) if gold else None
     gold_spans = [*gold.spans] if gold else []
-    other_mode = OTHER_MODE[column.scoring]
     shown_replies = []
     for entry, records in replies.items():
         for reply in records:
             spans, unplaced = _marks(whole, gold_spans, reply)
-            marks = {"spans": spans, "unplaced": _cut_all(unplaced, limit)}
-            shown_replies.append(_shown_reply(entry, reply, other_mode, limit) | marks)
-    return {
-        **{name: part for name, (part, _) in parts.items()},
-        "cut": sum(cut_off for _, cut_off in parts.values()),
-        "tags": item.tags,
-        "text": f"{text}{'…' * bool(left_out)}" if gold else None,
-        "gold": gold_spans,
-        "replies": shown_replies,
-    }
+            shown_replies.append(_shown_reply(column, entry, reply, limit, spans, _cut_all(unplaced, limit)))
+    return ShownItem(
+        id=item.id,
+        title=title,
+        kinds=kinds,
+        right=right,
+        of=len(replies),
+        prompt=prompt[0],
+        system=system[0],
+        target=target[0],
+        cut=prompt[1] + system[1] + target[1],
+        tags=item.tags,
+        text=f"{text}{'…' * bool(left_out)}" if gold else None,
+        gold=gold_spans,
+        replies=shown_replies,
+    )
 
 
 def _marks(text: Text | None, gold: Sequence[Span], record: ReplyRecord) -> tuple[list[Span] | None, list[str]]:
@@ -406,27 +441,34 @@ def _marks(text: Text | None, gold: Sequence[Span], record: ReplyRecord) -> tupl
     return spans, [string for string, spans in placed.items() if not spans]
 
 
-def _shown_reply(entry: str, record: ReplyRecord, other_mode: str, limit: int) -> dict[str, Any]:
+def _shown_reply(
+    column: Column, entry: str, record: ReplyRecord, limit: int, spans: list[Span] | None, unplaced: list[str]
+) -> ShownReply:
     score, other = record.score, record.other
     reply, left_out = cut(record.reply, limit)
+    of_other: OtherScore | None = None
+    if other:
+        answer = _cut_all(other.answer, limit)
+        mode, value = OTHER_MODE[column.scoring], record.other_value
+        of_other = {"scoring": mode, "answer": answer, "outcome": other.outcome, "value": value}
+    # the correct answer is shown if the item was asked in another order
     differs = isinstance(score.target, str) and score.target != record.item.target
-    return {
-        "entry": entry,
-        "reply": reply,
-        "cut": left_out,
-        "answer": _cut_all(score.answer, limit),
-        "outcome": score.outcome,
-        # the correct answer, if the item was asked in another order
-        "target": score.target if differs else None,
-        "value": record.value,
-        "reason": score.reason,
-        "verdicts": _cut_all(verdicts_as_json(score.verdicts)[:_MAX_VERDICTS], limit),
-        "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
-        "probability": score.facts.get(FACT),
-        "other": other
-        and {"scoring": other_mode, "answer": _cut_all(other.answer, limit)}
-        | {"outcome": other.outcome, "value": record.other_value},
-    }
+    return ShownReply(
+        entry=entry,
+        reply=reply,
+        cut=left_out,
+        answer=_cut_all(score.answer, limit),
+        outcome=score.outcome,
+        target=str(score.target) if differs else None,
+        value=record.value,
+        reason=score.reason,
+        verdicts=_cut_all(verdicts_as_json(score.verdicts)[:_MAX_VERDICTS], limit),
+        verdicts_left_out=max(len(score.verdicts) - _MAX_VERDICTS, 0),
+        probability=score.facts.get(FACT),
+        other=of_other,
+        spans=spans,
+        unplaced=unplaced,
+    )
 
 
 def _cut_all(value: Any, limit: int) -> Any:

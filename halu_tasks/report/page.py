@@ -17,10 +17,10 @@ from markupsafe import Markup
 from halu_tasks.core.records import to_json
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.report import text
+from halu_tasks.report.detail_records import ShownReply
 from halu_tasks.report.picture import beside_people, people_floor, picture, risk_plot, scale_of, signs
 from halu_tasks.report.report_records import (
     Column,
-    Json,
     Place,
     PublishedFigure,
     Report,
@@ -173,7 +173,7 @@ def notes_on(columns: Iterable[Column]) -> dict[str, list[Column]]:
     return grouped((note, column) for column in columns for note in column.notes)
 
 
-def verdict(column: Column, reply: Json) -> tuple[str, str]:
+def verdict(column: Column, reply: ShownReply) -> tuple[str, str]:
     """Classify a reply by its figure.
 
     A reply without an answer is wrong, and shown as its outcome. An empty list is an answer.

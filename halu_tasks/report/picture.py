@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
-from halu_tasks.report.report_records import Cell, Column, Json, Mean, Place, Report
+from halu_tasks.report.detail_records import Risk
+from halu_tasks.report.report_records import Cell, Column, Mean, Place, Report
 from halu_tasks.report.summary import best_floor, doubts, is_above, leader, not_above_floor
 from halu_tasks.results.comparability import Entry
 from halu_tasks.scorers.metrics import Estimate
@@ -216,11 +217,11 @@ class RiskPlot(NamedTuple):
     curves: Sequence[Curve]
 
 
-def risk_plot(curves: Sequence[Json]) -> RiskPlot:
+def risk_plot(curves: Sequence[Risk]) -> RiskPlot:
     """Place the curves of risk over coverage, up to a round number that is none too low; their names do not overlap.
 
     Args:
-        curves: For each model its `entry` and the `points` (coverage, risk).
+        curves: The curve of each model.
     """
     most = max(risk for curve in curves for _, risk in curve["points"])
     top = next(end for end in (0.04, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0) if most <= end)

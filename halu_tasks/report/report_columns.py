@@ -11,13 +11,13 @@ from halu_tasks.replies.label_notes import comparison_note, decisive_metric
 from halu_tasks.report.report_records import (
     Column,
     Condition,
-    Counts,
     Floor,
     PublishedFigure,
+    ReplacedRun,
+    ReplyCounts,
     ReplyWarning,
     Result,
     SameRun,
-    Superseded,
     representative,
 )
 from halu_tasks.report.summary import joined
@@ -30,7 +30,7 @@ from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.metrics import Metric, estimates
 from halu_tasks.scorers.statistics.differences import difference, difference_where_both
 from halu_tasks.scorers.statistics.planning import share_of_replies
-from halu_tasks.tasks.human_baseline import BesidePeople, OtherAnnotators
+from halu_tasks.tasks.human_baseline import AnnotatorComparison, OtherAnnotators
 from halu_tasks.text.number_format import format_estimate
 
 # maximum number of entries that are named together
@@ -112,13 +112,13 @@ def column_of(
     return column
 
 
-def _beside_people(run: Run, annotators: OtherAnnotators) -> BesidePeople | None:
+def _beside_people(run: Run, annotators: OtherAnnotators) -> AnnotatorComparison | None:
     """Put the replies of a run beside the annotators of its items; None if there are not several."""
-    return annotators.beside((answered.item, answered.given) for answered in run.answers)
+    return annotators.compare((answered.item, answered.given) for answered in run.answers)
 
 
 def _result(
-    run: Run, replaced: Sequence[Run], metrics: Sequence[Metric], headline: Metric, people: BesidePeople | None
+    run: Run, replaced: Sequence[Run], metrics: Sequence[Metric], headline: Metric, people: AnnotatorComparison | None
 ) -> Result:
     # the number of failures, since the share may be one of sentences, and undefined if the judge was asked of none
     failures = sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
@@ -133,7 +133,7 @@ def _result(
         method=run.method,
         judge=run.judge,
         n=len(run.scores),
-        counts=Counts(
+        counts=ReplyCounts(
             outcomes={name: sum(score.outcome == name for score in run.scores) for name in NO_ANSWER},
             judge_failed=failures if run.benchmark_task.judge_spec and run.judge else None,
         ),
@@ -147,12 +147,12 @@ def _result(
     )
 
 
-def _superseded(earlier: Run, later: Run) -> Superseded:
+def _superseded(earlier: Run, later: Run) -> ReplacedRun:
     is_longer = len(later.scores) > len(earlier.scores)
     which = f"run on {len(later.items):,} items" if is_longer else "later run"
     why = f"{later.task}: replaced by the {which} of {later.created} ({later.source}), in which "
     why += f"{items_that_differ(earlier, later):,} items have other answers or scores"
-    return Superseded(earlier.source, earlier.created, why, earlier.program == later.program and not is_longer)
+    return ReplacedRun(earlier.source, earlier.created, why, earlier.program == later.program and not is_longer)
 
 
 # --- figures for reference --------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def _floors(run: Run, metrics: Sequence[Metric], headline: Metric, annotators: O
     scores = [task.score(mode, item, reply) for item, reply in replies]
     # without the key, the baseline is an empty reply, which says nothing of the task
     baseline = {"baseline": metrics} if "baseline" in task.values else {}
-    people, beside = annotators.beside(replies), dict[str, Mapping[str, float]]()
+    people, beside = annotators.compare(replies), dict[str, Mapping[str, float]]()
     if people:
         beside = {"baseline": {name: figure.value for name, figure in people.replies.items()}, **people.floors}
     for reply, measured in {**baseline, **task.scorers[mode].fixed_replies}.items():

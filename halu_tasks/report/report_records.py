@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.label_notes import decisive_metric, number_used
+from halu_tasks.report.detail_records import Details, details_of
 from halu_tasks.results.comparability import LIMIT, Entry, shared_items
-from halu_tasks.results.run import Run, Skipped
+from halu_tasks.results.run import Run, SkippedFile
 from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import Difference
@@ -37,7 +38,6 @@ PART = {"part": True}
 APART = {"json": False}
 """Metadata of a field that is no key of the record in `report.json`."""
 
-Json = Mapping[str, Any]
 Ranks = dict[Entry, tuple[int, int]]
 """The 95% confidence sets of ranks by entry, each as its lowest and highest rank; empty if there is nothing to rank."""
 
@@ -90,7 +90,7 @@ class Report:
 
     about: About = field(default_factory=About)
     notes: Sequence[str] = ()
-    skipped: Sequence[Skipped] = ()
+    skipped: Sequence[SkippedFile] = ()
     entries: Sequence[Entry] = ()
     columns: Sequence[Column] = ()
     means: Sequence[Mean] = ()
@@ -112,12 +112,12 @@ class Report:
         return [result for column in self.columns for result in column.results.values()]
 
     @property
-    def not_read(self) -> list[Skipped]:
+    def not_read(self) -> list[SkippedFile]:
         """The files that were not read, each run once: without logs that were continued in another."""
         return [one for one in self.skipped if one.run != "continued"]
 
     @property
-    def superseded(self) -> list[tuple[Entry, Column, Superseded]]:
+    def superseded(self) -> list[tuple[Entry, Column, ReplacedRun]]:
         """The runs that were replaced by others, with their entries and columns."""
         return [
             (entry, column, run)
@@ -225,7 +225,7 @@ class Column:
         ranks: The ranks of the entries.
         floors: Figures of uninformed replies.
         published: Figures published in papers.
-        details: Breakdowns, confusion, calibration, risk, modes and items (`details.py`); empty for a comparison.
+        details: Breakdowns, confusion, calibration, risk, modes and items (`details.py`); None for a comparison.
         runs: The runs that the results are of.
         compared: The metrics by which entries are compared; ranks are of the first.
     """
@@ -248,7 +248,7 @@ class Column:
     ranks: Ranks = field(default_factory=dict, metadata=APART)
     floors: Sequence[Floor] = field(default=(), metadata=APART)
     published: Sequence[PublishedFigure] = field(default=(), metadata=APART)
-    details: Json = field(default_factory=dict, metadata=APART)
+    details: Details | None = field(default=None, metadata=APART)
     runs: Mapping[Entry, Run] = field(default_factory=dict, metadata=APART)
     compared: Sequence[Metric] = field(default=(), metadata=APART)
 
@@ -299,7 +299,8 @@ class Column:
     def only(self, entries: set[Entry]) -> Column:
         """Return the column with the results of some entries."""
         results = {entry: result for entry, result in self.results.items() if entry in entries}
-        return replace(self, results=results, details=_of_entries(self.details, {entry.id for entry in entries}))
+        details = details_of(self.details, {entry.id for entry in entries}) if self.details else None
+        return replace(self, results=results, details=details)
 
     # what follows is of the runs
 
@@ -348,16 +349,6 @@ class Column:
 def representative(runs: Iterable[Run]) -> Run:
     """Return the run on most items of a model that depends on its prompts, which stands for the condition of all."""
     return min(runs, key=lambda run: (not reads_prompts(run.model), -len(run.scores)))
-
-
-def _of_entries(value: Any, ids: set[str]) -> Any:
-    """Return a JSON value without the records of other entries."""
-    if isinstance(value, Mapping):
-        return {name: _of_entries(part, ids) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        records = (part for part in value if not isinstance(part, Mapping) or part.get("entry") in {None, *ids})
-        return [_of_entries(part, ids) for part in records]
-    return value
 
 
 class MeanFigure(NamedTuple):
@@ -491,7 +482,7 @@ def items_of(place: Place) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Counts:
+class ReplyCounts:
     """The replies without an answer.
 
     Attributes:
@@ -516,7 +507,7 @@ class SameRun(NamedTuple):
     created: str
 
 
-class Superseded(NamedTuple):
+class ReplacedRun(NamedTuple):
     """A run that was replaced by a later one, or by one on more items, with other answers or scores.
 
     Attributes:
@@ -579,14 +570,14 @@ class Result:
     method: str
     judge: str | None
     n: int
-    counts: Counts = field(metadata=PART)
+    counts: ReplyCounts = field(metadata=PART)
     metrics: Mapping[str, Estimate]
     constant: str | None
     from_replies: float | None
     beside_people: Mapping[str, SideBySide]
     cost: Mapping[str, float] | None
     warnings: Sequence[ReplyWarning] = field(default=(), metadata=APART)
-    superseded: Sequence[Superseded] = field(default=(), metadata=APART)
+    superseded: Sequence[ReplacedRun] = field(default=(), metadata=APART)
 
     @property
     def harnesses(self) -> list[str]:

@@ -337,10 +337,12 @@ def _mostly_unreadable(report: Report, tasks: Sequence[Column]) -> Iterator[Caut
         "what a model knows. Look at some replies, raise the token limit if they are cut, or ask for JSON."
     )
     affected = [task for _, task, _ in results]
-    if who := _tasks_by_entry(report, [(entry, task) for entry, task, _ in results]):
-        clause = f"most replies could not be read ({who})"
+    entries = [entry for entry, *_ in results]
+    who = _only_name(report, entries)
+    if who is None:
+        clause = f"most replies could not be read ({_tasks_by_entry(entries, affected)})"
     else:
-        clause = f"most of its replies could not be read on {_task_count(affected)}"
+        clause = f"most {f'replies of {who}' if who else 'of its replies'} could not be read on {_task_count(affected)}"
     yield Caution(text, _run_command(affected, "--structured"), clause)
 
 
@@ -354,10 +356,12 @@ def _constant(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
     which = "; ".join(parts) if len(parts) <= _LISTED else f"{len(parts)} results (see the warnings)"
     text = f"Every readable answer is the same, although the correct ones differ: {which}."
     affected = [task for task, *_ in constant]
-    if who := _tasks_by_entry(report, [(entry, task) for task, entry, _ in constant]):
-        clause = f"all readable answers were the same ({who})"
+    entries = [entry for _, entry, _ in constant]
+    who = _only_name(report, entries)
+    if who is None:
+        clause = f"one answer was given to everything ({_tasks_by_entry(entries, affected)})"
     else:
-        clause = f"it gave one answer to everything on {_task_count(affected)}"
+        clause = f"{who or 'it'} gave one answer to everything on {_task_count(affected)}"
     yield Caution(text, _run_command(affected, "--structured"), clause)
 
 
@@ -396,7 +400,7 @@ def _partial(report: Report) -> Iterator[Caution]:
 def _unread_files(report: Report) -> Iterator[Caution]:
     if lost := sum(one.lost for one in report.not_read):
         files, were = ("1 file", "was") if lost == 1 else (f"{lost} files", "were")
-        text = f"{files} {were} not read, so that results are missing; the list of what is left out says why."
+        text = f"{files} {were} not read, so results are missing; the list of skipped files gives the reasons."
         yield Caution(text, clause=f"{files} could not be read")
 
 
@@ -431,16 +435,21 @@ def _apart(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
         yield Caution(f"{what} not comparable with these and shown apart.")
 
 
-def _tasks_by_entry(report: Report, results: Sequence[tuple[Entry, Column]]) -> str:
-    """Count the tasks of each entry; many entries are counted. Empty if there is only one in the report."""
+def _only_name(report: Report, entries: Sequence[Entry]) -> str | None:
+    """Return the name of the only entry of some; an empty string if the report has no other, None if there are more."""
     if len(report.entries) == 1:
         return ""
-    tasks: dict[Entry, list[Column]] = {}
-    for entry, task in results:
-        tasks.setdefault(entry, []).append(task)
-    if len(tasks) > _NAMED:
-        return f"{len(tasks)} models on {_task_count([task for _, task in results])}"
-    return joined([f"{entry.label} on {_task_count(of_entry)}" for entry, of_entry in tasks.items()])
+    return entries[0].label if len({*entries}) == 1 else None
+
+
+def _tasks_by_entry(entries: Sequence[Entry], tasks: Sequence[Column]) -> str:
+    """Count the tasks of each entry, in pairs of an entry and a task; many entries are counted."""
+    by_entry: dict[Entry, list[Column]] = {}
+    for entry, task in zip(entries, tasks, strict=True):
+        by_entry.setdefault(entry, []).append(task)
+    if len(by_entry) > _NAMED:
+        return f"{len(by_entry)} models, on {_task_count(tasks)}"
+    return joined([f"{entry.label} on {_task_count(of_entry)}" for entry, of_entry in by_entry.items()])
 
 
 def _task_count(tasks: Sequence[Column]) -> str:
@@ -489,7 +498,9 @@ def rule(report: Report) -> str:
     several = len(families) > 1
     analyses = f"two analyses, of {' and of '.join(families)}" if several else f"one analysis of {families[0]}"
     equal = (
-        "" if margin is None else f" That of any false “equal” (within ±{margin:g}) is about 5% at most, too (Holm)."
+        ""
+        if margin is None
+        else f" The probability of any false “equal” (within ±{margin:g}) is also at most about 5% (Holm)."
     )
     return (
         f"“Better”, “open” and ranks come from {analyses}. The probability of any false claim in "

@@ -1,4 +1,4 @@
-"""Which runs can be compared with each other and by what, and as which entries: models as they were asked."""
+"""Which runs can be compared, by which metrics, and as which entries (models with their settings)."""
 
 from __future__ import annotations
 

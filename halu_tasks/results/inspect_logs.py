@@ -25,7 +25,7 @@ from halu_tasks.core.limits import check_archive, read_member
 from halu_tasks.inspect_adapter.inspect_metrics import RECORD, LoggedReply, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.replies.reply_scorer import ReplyScorer
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, UnfinishedError, own_settings
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, SkippedFile, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
 from halu_tasks.scorers.cost import total_cost
 from halu_tasks.solvers.model_calls import SampleMetadata
@@ -61,7 +61,7 @@ def read_summaries(log: Path) -> list[EvalSampleSummary]:
         return read_eval_log_sample_summaries(str(path))
 
 
-def read_runs(log: str) -> list[Run] | list[Skipped]:
+def read_runs(log: str) -> list[Run] | list[SkippedFile]:
     """Read the runs in a log: one for each of a group's tasks and for each mode that it was scored in.
 
     A log of another package is skipped.
@@ -75,7 +75,7 @@ def read_runs(log: str) -> list[Run] | list[Skipped]:
     header = read_header(Path(log))
     provenances = [Provenance.from_json(one) for one in (header.eval.metadata or {}).get(RECORD) or ()]
     if not provenances:
-        return [Skipped(log, f"the task {header.eval.task} is not one of this package", lost=False)]
+        return [SkippedFile(log, f"the task {header.eval.task} is not one of this package", lost=False)]
     if header.status != "success":
         raise UnfinishedError(log, header, f"the run is unfinished ({state(header)})")
     if header.invalidated:

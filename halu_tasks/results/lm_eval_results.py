@@ -11,7 +11,7 @@ from halu_tasks.core.items import OF_ITEM, Item, Reply
 from halu_tasks.data.rows import json_lines
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.replies.reply_scorer import ReplyScorer
-from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, Skipped, own_settings
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, SkippedFile, own_settings
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Provenance, Task
@@ -32,7 +32,7 @@ def is_results(content: Any) -> bool:
     return isinstance(content, dict) and {"results", "configs", "config", "n-samples"} <= content.keys()
 
 
-def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
+def read_runs(path: Path, content: Any) -> Iterator[Run | SkippedFile]:
     """Read the runs of this package's tasks in an lm-eval results file.
 
     Args:
@@ -47,17 +47,17 @@ def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
     foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
     if foreign:
         count = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"
-        yield Skipped(str(path), f"{count} of other packages: {', '.join(foreign)}", lost=False)
+        yield SkippedFile(str(path), f"{count} of other packages: {', '.join(foreign)}", lost=False)
     for name in names:
         if name in foreign:
             continue
         try:
             yield _read_run(path, name, content, configs[name], config)
         except HaluTasksError as error:
-            yield Skipped(str(path), str(error))
+            yield SkippedFile(str(path), str(error))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             # a damaged task must not keep the others in its file from being read
-            yield Skipped(str(path), f"{name}: the record is damaged ({type(error).__name__}: {error})")
+            yield SkippedFile(str(path), f"{name}: the record is damaged ({type(error).__name__}: {error})")
 
 
 def _read_run(

@@ -14,7 +14,7 @@ from halu_tasks.core.errors import DataError, HaluTasksError
 from halu_tasks.core.items import Item
 from halu_tasks.data.rows import read_json
 from halu_tasks.results import lm_eval_results, scored
-from halu_tasks.results.run import Run, Skipped, UnfinishedError
+from halu_tasks.results.run import Run, SkippedFile, UnfinishedError
 from halu_tasks.tasks import Evaluation
 
 
@@ -22,7 +22,7 @@ class Results(NamedTuple):
     """The runs that were read, in the order in which they began, and what was skipped."""
 
     runs: list[Run]
-    skipped: list[Skipped]
+    skipped: list[SkippedFile]
 
 
 def _find_results(paths: Sequence[str]) -> list[Path]:
@@ -62,7 +62,7 @@ def read_results(paths: Sequence[str]) -> Results:
         DataError: A path does not exist or contains no results.
     """
     runs: list[Run] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedFile] = []
     items: dict[tuple[str, str], Item] = {}
     by_identity: dict[object, Run] = {}
     unfinished: dict[str, UnfinishedError] = {}
@@ -71,15 +71,15 @@ def read_results(paths: Sequence[str]) -> Results:
     # a progress bar, only on a terminal
     for file in tqdm(_find_results(paths), desc="reading results", unit="file", disable=None):
         is_named, holds_run = _real(file) in named, False
-        skipped_here: list[Skipped] = []
+        skipped_here: list[SkippedFile] = []
         for one in _read_safely(file, unfinished, evaluations, named=is_named):
-            if isinstance(one, Skipped):
+            if isinstance(one, SkippedFile):
                 skipped_here.append(one)
                 continue
             holds_run = True
             if (same := by_identity.setdefault(one.identity, one)) is not one:
                 why = f"{one.task}: the same run as in {same.source}"
-                skipped_here.append(Skipped(one.source, why, lost=False))
+                skipped_here.append(SkippedFile(one.source, why, lost=False))
             else:
                 runs.append(_share_items(one, items))
         # users expect a file that they name to hold a run
@@ -92,7 +92,7 @@ def read_results(paths: Sequence[str]) -> Results:
         for place, one in enumerate(skipped):
             if one.source in later:
                 why = f"the run was continued in {later[one.source]}"
-                skipped[place] = Skipped(one.source, why, lost=False, run="continued")
+                skipped[place] = SkippedFile(one.source, why, lost=False, run="continued")
     return Results(sorted(runs, key=lambda run: run.created), skipped)
 
 
@@ -118,7 +118,7 @@ def read_and_warn(paths: Sequence[str], warn: Callable[[str], None], *, warn_unf
 
 def _read_safely(
     file: Path, unfinished: dict[str, UnfinishedError], evaluations: dict[str, Evaluation], *, named: bool
-) -> Iterator[Run | Skipped]:
+) -> Iterator[Run | SkippedFile]:
     """Read the runs of one file; what cannot be read is skipped, and errors of unfinished logs are kept by file."""
     try:
         for one in _read(file, evaluations, named=named):
@@ -131,11 +131,11 @@ def _read_safely(
             unfinished[str(file)] = error
             state = "" if error.ended else "unfinished"
         why = str(error).removeprefix(f"{file}: ")
-        yield Skipped(str(file), why, run=state)
+        yield SkippedFile(str(file), why, run=state)
     except Exception as error:
         # a file can be damaged in any way, and must not keep the others from being read
         why = " ".join(str(error).split())[:200]
-        yield Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})")
+        yield SkippedFile(str(file), f"cannot be read as a result ({type(error).__name__}: {why})")
 
 
 def _real(path: Path) -> str:
@@ -157,7 +157,7 @@ def _files_below(folder: Path) -> Iterator[Path]:
     yield from (Path(error.filename) for error in unlisted)
 
 
-def _read(file: Path, evaluations: dict[str, Evaluation], *, named: bool) -> Iterator[Run | Skipped]:
+def _read(file: Path, evaluations: dict[str, Evaluation], *, named: bool) -> Iterator[Run | SkippedFile]:
     """Read the runs of one file; JSON of another kind is ignored unless the user named the file."""
     if file.is_dir():
         next(os.scandir(file))
@@ -180,7 +180,7 @@ def _read(file: Path, evaluations: dict[str, Evaluation], *, named: bool) -> Ite
         raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json{how}")
 
 
-def _inspect_runs(log: Path) -> list[Run] | list[Skipped]:
+def _inspect_runs(log: Path) -> list[Run] | list[SkippedFile]:
     from halu_tasks.results.inspect_logs import read_runs  # takes two seconds, which other results do not need
 
     return read_runs(str(log))

@@ -92,7 +92,7 @@ class RunReply(NamedTuple):
         return scorer.score(with_target(self.item, target), self.given)
 
 
-class Skipped(NamedTuple):
+class SkippedFile(NamedTuple):
     """A file, or part of one, that was not read as a run, and why.
 
     `lost` is False if nothing is missing without it, as for a copy or a result of another package. `run` says of an

@@ -1,4 +1,4 @@
-"""Judged replies to label, and their labels in runs that were scored without them."""
+"""Tables of judged replies to label, and runs scored again with the labels."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

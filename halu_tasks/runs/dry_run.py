@@ -1,8 +1,8 @@
 """What runs would ask, counted without asking: calls, tokens, dollars and hours.
 
-The messages are those of the run. The solver of a method runs as it does in Inspect, with a stand-in for all models:
-its replies are those of `halu/oracle`, or what the method supposes, with filler up to the limit of tokens, so that
-neither a reply nor a later prompt that contains it is longer in the run.
+The messages are those of the run. The solver of a method runs as in Inspect, with a stand-in for all models. It replies
+as `halu/oracle` does, or as the method supposes, with filler up to the token limit: no reply of the run, nor a later
+prompt that contains it, can be longer.
 """
 
 from __future__ import annotations

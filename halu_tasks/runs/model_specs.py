@@ -1,4 +1,4 @@
-"""Models as users name them, in the words of the harness that runs them, and whether they answer."""
+"""Models as users name them, translated to the arguments of a harness, and a check that they answer."""
 
 from __future__ import annotations
 

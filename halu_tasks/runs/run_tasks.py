@@ -1,10 +1,10 @@
-"""Running models on tasks with methods, and what of it is done.
+"""Runs of models on tasks with methods, and which of their results are complete.
 
-Each model with a method has a folder, which contains what its harness writes, how it is run and on which data
-(`settings.json`), its last commands (`command.txt`), and what they printed (`output.txt`; of a single model, which
-prints to the terminal, only the tracebacks of errors). The same command continues there. A model that is run in another
-way or on data that have changed, so that its replies may differ, has a folder of its own: NAME-2, NAME-3 … What judges
-may cost is no part of that: it can change between calls, and the harnesses read it from the environment.
+Each model with a method has a folder with the logs of its harness, its settings and checksums of its data
+(`settings.json`), its last commands (`command.txt`), and their output (`output.txt`; a single model prints to the
+terminal, and only tracebacks are there). The same command continues there. A run with other settings or changed data,
+whose replies may differ, gets a new folder: NAME-2, NAME-3 … The budget of judges may change between commands; the
+harnesses read it from the environment.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ class OtherAnnotators:
         scores = {key: self._task.score(self._mode, gold, reply) for key, gold in golds.items()}
         return [ScoredPair(scores[annotator.gold_key], annotator.score) for annotator in annotators]
 
-    def beside(self, replies: Iterable[tuple[Item, Reply]]) -> BesidePeople | None:
+    def compare(self, replies: Iterable[tuple[Item, Reply]]) -> AnnotatorComparison | None:
         """Compare replies with annotators; None if no item has two of them. An item may have several replies."""
         items: dict[str, int] = {}
         different, pairs = list[Item](), list[ScoredPair]()
@@ -78,7 +78,7 @@ class OtherAnnotators:
         if not pairs:
             return None
         columns, people = (by_cluster(scores) for scores in zip(*pairs, strict=True))
-        sums = PeopleSums(self._task, self._mode)
+        sums = ComparisonSums(self._task, self._mode)
         sums.add(columns, people, np.array([items[pair.person.id] for pair in pairs]))
         return sums.figures(different)
 
@@ -131,7 +131,7 @@ class People(NamedTuple):
         )
 
 
-class BesidePeople(NamedTuple):
+class AnnotatorComparison(NamedTuple):
     """Replies compared with the annotators of their items, all scored against gold of the other annotators.
 
     Attributes:
@@ -162,7 +162,7 @@ class BesidePeople(NamedTuple):
         }
 
 
-class PeopleSums:
+class ComparisonSums:
     """Sums up the scores of replies and annotators, part by part.
 
     Args:
@@ -183,7 +183,7 @@ class PeopleSums:
         for pairs in (self._pairs, *self._floors.values()):
             pairs.add(replies, people, item)
 
-    def figures(self, items: Iterable[Item]) -> BesidePeople | None:
+    def figures(self, items: Iterable[Item]) -> AnnotatorComparison | None:
         """Return the figures, with the agreement of the annotators of all items; None if no item has two."""
         labels = [(item, by_item) for item in items if len(by_item := by_annotator(item)) > 1]
         if not labels:
@@ -203,4 +203,4 @@ class PeopleSums:
             reply: {name: figure.value.value for name, figure in pairs.figures().items() if figure.value}
             for reply, pairs in self._floors.items()
         }
-        return BesidePeople(people, figures, floors)
+        return AnnotatorComparison(people, figures, floors)

@@ -22,7 +22,7 @@ from halu_tasks.scorers.annotators import CLASS, in_mode, pooled, with_marks
 from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, SpanGold, StringsGold
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
 from halu_tasks.tasks.keys import Function, Keys, Mode, StringTuple, one_of, takes
-from halu_tasks.text.marks import QUOTES, Mark, marks_of, placed, quoted, shifted, unmarked
+from halu_tasks.text.marks import QUOTES, Mark, marks_of, match_quote, parse_tags, quoted, shift_marks
 from halu_tasks.text.spans import Text
 
 FILE = "file"
@@ -341,7 +341,7 @@ class GoldKeys(Keys):
         if value is None:
             raise ValueError(f"field {path!r} is null; write [] where nothing is marked, or leave the row out")
         if isinstance(value, str):
-            marks = shifted(*unmarked(value, answer.categories), text)
+            marks = shift_marks(*parse_tags(value, answer.categories), text)
         elif value and isinstance(value, list) and all(isinstance(string, str) for string in value):
             places = [Text(text).place(string, fuzzy=False) for string in value]
             marks = [Mark(*span) for spans in places for span in spans] if all(places) else None
@@ -407,7 +407,7 @@ def as_quoted(text: str, mark: Mark, quote: str) -> Mark:
     Raises:
         ValueError: The record quotes something else than what stands at its offsets, and not at one place of the text.
     """
-    if place := placed(text, mark, quote):
+    if place := match_quote(text, mark, quote):
         return place
     spans = Text(text).place(quote, fuzzy=False)
     if len(spans) == 1:

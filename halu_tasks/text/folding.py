@@ -67,7 +67,7 @@ _SPACE = re.compile(r"\s+")
 _LONGEST = 32
 
 
-class Folded(NamedTuple):
+class FoldedText(NamedTuple):
     """A folded text.
 
     Attributes:
@@ -81,7 +81,7 @@ class Folded(NamedTuple):
     ends: Sequence[int]
 
 
-def folded_with_places(text: str) -> Folded:
+def folded_with_places(text: str) -> FoldedText:
     """Fold a text for comparison, and say where each character of the result comes from.
 
     The result is in compatibility form (NFKC), without case, with one style of quotes and hyphens, with the digits of
@@ -94,7 +94,7 @@ def folded_with_places(text: str) -> Folded:
         single = {ord(char): " " if char.isspace() else _fold_piece(char) for char in chars}
         plain = text.translate(single)
         if "  " not in plain and all(len(piece) == 1 for piece in single.values()):
-            return Folded(plain, range(len(text)), range(1, len(text) + 1))
+            return FoldedText(plain, range(len(text)), range(1, len(text) + 1))
     parts, starts, ends, space = list[str](), list[int](), list[int](), False
     for start, string in enumerate(text) if text.isascii() else _composed(text):
         if string.isspace() and space:
@@ -111,7 +111,7 @@ def folded_with_places(text: str) -> Folded:
             parts.append(part)
             starts += [at] * len(part)
             ends += [at + 1] * len(part)
-    return Folded("".join(parts), starts, ends)
+    return FoldedText("".join(parts), starts, ends)
 
 
 def folded(text: str) -> str:

@@ -4,7 +4,8 @@ They come as records of offsets in the shapes of several benchmarks, detectors a
 tags around what is marked. White space at the ends of what is marked does not count, for the gold as for predictions.
 
 Offsets count characters (code points). Tools that run in a browser, such as Label Studio and Argilla, count UTF-16 code
-units, of which an emoji has two: a record that also quotes what it marks says which of the two it counts (`placed`).
+units, of which an emoji has two: a record that also quotes what it marks says which of the two it counts
+(`match_quote`).
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def quoted(record: Any) -> str:
     return ""
 
 
-def placed(text: str, mark: Mark, quote: str) -> Mark | None:
+def match_quote(text: str, mark: Mark, quote: str) -> Mark | None:
     """Return a mark at the offsets that its record means; None if what the record quotes stands at neither of them.
 
     Args:
@@ -140,7 +141,7 @@ def _is_quoted(passage: str, quote: str) -> bool:
     return folded in same
 
 
-def unmarked(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mark]]:
+def parse_tags(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mark]]:
     """Return a text without the tags around what is marked in it, such as [HAL] and [/HAL], and the marks.
 
     Args:
@@ -169,7 +170,7 @@ def unmarked(marked: str, categories: Iterable[str] = ()) -> tuple[str, list[Mar
     return text + marked[at:], marks
 
 
-def shifted(bare: str, marks: Iterable[Mark], text: str) -> list[Mark] | None:
+def shift_marks(bare: str, marks: Iterable[Mark], text: str) -> list[Mark] | None:
     """Return the marks of a text that occurs in another, as marks of this one; None if it does not occur in it."""
     by = text.find(bare.strip()) - (len(bare) - len(bare.lstrip()))
     moved = [mark._replace(start=max(mark.start + by, 0), end=mark.end + by) for mark in marks]

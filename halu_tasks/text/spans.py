@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from halu_tasks.text.folding import Folded, folded, folded_with_places
+from halu_tasks.text.folding import FoldedText, folded, folded_with_places
 
 Span = tuple[int, int]
 
@@ -49,7 +49,7 @@ class Text:
         self._budget = _FUZZY_BUDGET
 
     @cached_property
-    def _folded(self) -> Folded:
+    def _folded(self) -> FoldedText:
         return _folded_text(self.text)
 
     def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:

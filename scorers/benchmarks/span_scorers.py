@@ -32,11 +32,11 @@ from halu_tasks.text.marks import (
     Mark,
     degree_and_category,
     marks_of,
-    placed,
+    match_quote,
+    parse_tags,
     quoted,
-    shifted,
+    shift_marks,
     trimmed,
-    unmarked,
 )
 from halu_tasks.text.spans import FUZZY_LENGTH, Span, Text
 
@@ -167,7 +167,7 @@ def _marks_or_quotes(
         quotes = _quotes(content, text) if records or marks else []
         if marks:
             hard, soft = marks
-            placed_marks = [placed(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
+            placed_marks = [match_quote(text, mark, quote.string) for mark, quote in zip(hard, quotes, strict=False)]
             # of a model's offsets and quotations that differ, the quotations are right
             if None not in placed_marks:
                 moved = [mark for mark in placed_marks if mark] + hard[len(placed_marks) :]
@@ -175,10 +175,10 @@ def _marks_or_quotes(
         if quotes:
             return quotes
     try:
-        bare, tagged = unmarked(reply, categories)
+        bare, tagged = parse_tags(reply, categories)
     except ValueError:
         return []
-    if marks_in := shifted(bare, tagged, text) if tagged else None:
+    if marks_in := shift_marks(bare, tagged, text) if tagged else None:
         return marks_in, marks_in
     return [_Quote(bare[mark.start : mark.end], category=mark.category) for mark in tagged]
 

@@ -16,23 +16,24 @@ from halu_tasks.report.report_records import (
     About,
     Column,
     Condition,
-    Counts,
     Floor,
-    Json,
     Mean,
     MeanFigure,
     Pair,
     Place,
     PublishedFigure,
+    ReplacedRun,
+    ReplyCounts,
     ReplyWarning,
     Report,
     Result,
-    Superseded,
 )
 from halu_tasks.results.comparability import Entry
-from halu_tasks.results.run import Skipped
+from halu_tasks.results.run import SkippedFile
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.statistics.differences import Difference
+
+Json = Mapping[str, Any]
 
 SAME: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("report_model.yaml").read_text("utf-8"))
 """What is the same in every record of a kind."""
@@ -67,7 +68,7 @@ def from_json(values: Mapping[str, Any]) -> Report:
     return Report(
         about=made(About, values),
         notes=values["notes"],
-        skipped=[made(Skipped, row) for row in values["skipped"]],
+        skipped=[made(SkippedFile, row) for row in values["skipped"]],
         entries=[*entries.values()],
         columns=[*columns.values()],
         means=[*means.values()],
@@ -96,10 +97,10 @@ def _made_column(row: Json, values: Mapping[str, Any], entries: Mapping[str, Ent
     results, ranks = {}, {}
     for own in _of(values, "results", row):
         entry = entries[own["entry"]]
-        counts = Counts(outcomes={name: own[name] for name in NO_ANSWER}, judge_failed=own["judge_failed"])
+        counts = ReplyCounts(outcomes={name: own[name] for name in NO_ANSWER}, judge_failed=own["judge_failed"])
         told = {
             name: [made(kind, one) for one in _of(values, name, row) if one["entry"] == own["entry"]]
-            for name, kind in (("warnings", ReplyWarning), ("superseded", Superseded))
+            for name, kind in (("warnings", ReplyWarning), ("superseded", ReplacedRun))
         }
         results[entry] = made(Result, own, counts=counts, **told)
         if own["rank"]:
@@ -112,7 +113,7 @@ def _made_column(row: Json, values: Mapping[str, Any], entries: Mapping[str, Ent
         ranks=ranks,
         floors=[made(Floor, one) for one in _of(values, "floors", row)],
         published=[made(PublishedFigure, one) for one in _of(values, "published", row)],
-        details=next((one for one in values["why"] if one["column"] == row["id"]), {}),
+        details=next((one for one in values["why"] if one["column"] == row["id"]), None),
     )
 
 
@@ -141,7 +142,7 @@ def changed(report: Report, change: Callable[[Column, Entry, Result], Result | N
 def altered(result: Result, **counts: int) -> Result:
     """The result with other numbers of replies without an answer."""
     failed = counts.pop("judge_failed", result.counts.judge_failed)
-    return replace(result, counts=Counts(outcomes={**result.counts.outcomes, **counts}, judge_failed=failed))
+    return replace(result, counts=ReplyCounts(outcomes={**result.counts.outcomes, **counts}, judge_failed=failed))
 
 
 def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:

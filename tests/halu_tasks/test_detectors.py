@@ -218,7 +218,7 @@ def test_gold_and_people_of_mushroom(language: str, annotators: int, of_people: 
         figures = estimates([metric for metric in task.scorers[mode].metrics if metric.higher_is_better], scores)
         assert {figure.value for figure in figures.values()} == {1.0}
     # scoring each of 95 people against all others takes seconds
-    beside = OtherAnnotators(task, of_people).beside((item, Reply("None")) for item in items)
+    beside = OtherAnnotators(task, of_people).compare((item, Reply("None")) for item in items)
     assert beside and (beside.people.items, beside.people.annotators) == (len(items), annotators)
     assert 0.5 < beside.people.estimates["iou"].value < 0.7 and beside.replies["iou"].value < 0.1
 

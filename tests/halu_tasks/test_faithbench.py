@@ -90,15 +90,15 @@ def test_in_paper_a_questionable_summary_is_hallucinated_also_if_it_is_scored_ag
     correct = [paper.task.score(mode, item, Reply("Yes")).facts["correct"] for mode in ("strict", "paper")]
     assert correct == [0.0, 1.0]
     replies = [(item, Reply("Yes")) for item in strict.items]
-    beside = [OtherAnnotators(strict.task, mode).beside(replies) for mode in ("strict", "paper")]
+    beside = [OtherAnnotators(strict.task, mode).compare(replies) for mode in ("strict", "paper")]
     one, other = (found.people.estimates["balanced_acc"].value for found in beside if found)
     again = [(item, Reply("Yes")) for item in paper.items]
-    assert one != other and OtherAnnotators(paper.task, "paper").beside(again) == beside[1]
+    assert one != other and OtherAnnotators(paper.task, "paper").compare(again) == beside[1]
 
 
 def test_always_yes_and_people_are_scored_against_the_same_gold_of_the_same_summaries(shared_data: Path) -> None:
     evaluation = published(shared_data, "faithbench_judgment")
-    beside = OtherAnnotators(evaluation.task, "strict").beside((item, Reply("Yes")) for item in evaluation.items)
+    beside = OtherAnnotators(evaluation.task, "strict").compare((item, Reply("Yes")) for item in evaluation.items)
     assert beside and (beside.people.items, beside.people.annotators) == (443, 42)
     found, alone = beside.figures["acc"], figures_of(evaluation, ["Yes"] * len(evaluation.items))
     assert found.value and found.other and found.difference

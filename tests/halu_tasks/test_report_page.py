@@ -12,6 +12,7 @@ from report_model import altered, changed, from_json, model, model_json
 
 from halu_tasks.report.details import text_limit, titles
 from halu_tasks.report.page import as_json, in_detail, markdown, ranked, render, verdict
+from halu_tasks.report.picture import picture
 from halu_tasks.report.report_records import Column, Floor, MeanFigure, Report, Result
 from halu_tasks.report.summary import summary
 from halu_tasks.report.text import block, characters, count, marked, name, number, plain, rank, segments
@@ -300,9 +301,15 @@ NOT_CALLED = (
 def test_a_model_leads_only_where_it_is_above_the_floor_and_its_and_other_replies_are_read(
     figure: tuple[float, float, float], unparsed: dict[tuple[str, str], int]
 ) -> None:
-    leads, _, not_called, *_ = summary(compared({"c0": GOOD, "c1": figure}, unparsed))
+    report = compared({"c0": GOOD, "c1": figure}, unparsed)
+    leads, _, not_called, *_ = summary(report)
     assert re.match(r"gemma-3-27b-it leads on refact_judgment_comparative(, but most .* on refact_loc.*)?\.$", leads)
     assert not_called == f"The best figures on refact_localization_entity{NOT_CALLED}"
+    panels = [panel for benchmark in picture(report, report.entries) for panel in benchmark.panels]
+    bold = {(panel.place.title, row.label) for panel in panels for row in panel.rows if row.leads}
+    assert bold == {("refact_judgment_comparative", "gemma-3-27b-it")}
+    marks = {row.mark for panel in panels for row in panel.rows} - {""}
+    assert marks == ({f"{1500 / 2002:.0%} unreadable"} if unparsed else set())
 
 
 def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
@@ -376,7 +383,7 @@ def test_rows_are_sorted_by_the_figures_that_their_ranks_are_of() -> None:
 
 
 class Check(HTMLParser):
-    """Counts elements, and holds what is left open."""
+    """ReplyCounts elements, and holds what is left open."""
 
     def __init__(self) -> None:
         super().__init__()

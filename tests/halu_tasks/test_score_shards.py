@@ -104,7 +104,7 @@ def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) ->
     random.Random(1).shuffle(scores)
     found = scored(task, write_shards(tmp_path / "r", rows, 3))
     assert found.estimates == estimates(evaluation.task.metrics_of("strict", scores), scores)
-    beside = OtherAnnotators(evaluation.task, "strict").beside((item, replied[item.id]) for item in evaluation.items)
+    beside = OtherAnnotators(evaluation.task, "strict").compare((item, replied[item.id]) for item in evaluation.items)
     assert found.people == beside and (beside is None) == (task != PEOPLE)
 
 

@@ -31,7 +31,7 @@ from halu_tasks.scorers.gold import LabelAnnotation, LabelGold, SpanAnnotation, 
 from halu_tasks.scorers.kinds import Label, Spans
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.statistics.agreement import krippendorff_alpha
-from halu_tasks.text.marks import Mark, marks_of, placed, trimmed, unmarked
+from halu_tasks.text.marks import Mark, marks_of, match_quote, parse_tags, trimmed
 
 TABLE = yaml.safe_load(Path(__file__).with_name("marks.yaml").read_text("utf-8"))
 TEXT = TABLE["text"]
@@ -60,7 +60,7 @@ def test_marks_of_a_reply(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("marked", ["a [HAL]b", "a b[/HAL]", "[HAL]a <mark>b[/HAL]</mark>"])
 def test_tags_that_do_not_match_are_a_fault(marked: str) -> None:
     with pytest.raises(ValueError, match="tag"):
-        unmarked(marked)
+        parse_tags(marked)
 
 
 def test_white_space_at_the_ends_does_not_count_and_inside_does() -> None:
@@ -85,7 +85,7 @@ SHIP = "The harbour 🚢 is run by the city of Malmø since 1931, not 931.\nThe 
 def test_what_a_record_quotes_says_the_units_of_its_offsets(
     start: int, end: int, quote: str, at: tuple[int, int] | None
 ) -> None:
-    mark = placed(SHIP, Mark(start, end), quote)
+    mark = match_quote(SHIP, Mark(start, end), quote)
     assert (mark and mark[:2]) == at
     reply = f'[{{"start": {start}, "end": {end}, "text": {json.dumps(quote)}}}]'
     if at and quote:

@@ -16,25 +16,14 @@ from typing import Annotated, Any
 from annotated_types import Ge
 
 from halu_tasks.builders.documents import Document, words
-from halu_tasks.builders.pipeline import (
-    GENERATOR,
-    Ask,
-    Draft,
-    Fault,
-    Gate,
-    KeptFile,
-    PaperTemperature,
-    Pipeline,
-    Row,
-    TextPair,
-)
+from halu_tasks.builders.pipeline import GENERATOR, Ask, Draft, Fault, Gate, KeptFile, Pipeline, Temperature, TextPair
 from halu_tasks.builders.pipelines import factchd_graph as graph
 from halu_tasks.builders.pipelines.factchd_graph import VANILLA, Subgraph, subgraph_of
 from halu_tasks.builders.replies import NO, UNCERTAIN, UNREADABLE, YES, objections, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.hashing import short_hash, stable_hash
 from halu_tasks.core.settings import Count, Help, Natural
-from halu_tasks.data.rows import json_lines, read_rows, require_text
+from halu_tasks.data.rows import Row, json_lines, read_rows, require_text
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.explanations import LABELS, PATTERNS, explanation_of, label_of
 from halu_tasks.scorers.judge import fence
@@ -100,7 +89,7 @@ class FactCHDPipeline(Pipeline):
     generating = ("query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations")
 
     max_chars: Annotated[Count, Help("maximum length of a text fact or subgraph in characters")] = 4_000
-    generator_temperature: PaperTemperature = 1.0
+    generator_temperature: Temperature = 1.0
     walks: Annotated[Natural, Help("maximum number of subgraphs of each pattern to sample from the triples")] = 100
     hops: Annotated[int, Ge(2), Help("maximum number of triples in a walk of the multi-hop pattern")] = 3
     class_relation: Annotated[str, Help("relation to an entity's class; only entities of a class are compared")] = (

@@ -13,7 +13,7 @@ from typing import Annotated
 from rapidfuzz.distance import LCSseq
 
 from halu_tasks.builders.documents import Document, SourceText, ends_sentence, one_line, sentence_count
-from halu_tasks.builders.pipeline import Ask, Draft, Fault, PaperTemperature, Pipeline, Row, TextPair, some_of
+from halu_tasks.builders.pipeline import Ask, Draft, Fault, Pipeline, Row, Temperature, TextPair, some_of
 from halu_tasks.builders.replies import UNREADABLE, objections, read_object, read_texts, read_verdict
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.settings import Count, Help
@@ -49,7 +49,7 @@ class HalluVerse25Pipeline(Pipeline):
     generating = ("extract", *TYPES)
     labels = (*TYPES, "0")
 
-    generator_temperature: PaperTemperature = 1.0
+    generator_temperature: Temperature = 1.0
     min_sentences: Annotated[Count, Help("minimum number of sentences of a document")] = 20
     facts: Annotated[Count, Help("number of sentences to copy from a document")] = 5
     types: Annotated[tuple[str, ...], some_of(TYPES), Help(f"types of error to draw from: {', '.join(TYPES)}")] = TYPES
