@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from halu_tasks.scorers.columns import Array, Column, Columns
-from halu_tasks.scorers.metrics import ColumnFunction, Metric, Terms, metric, ratio
+from halu_tasks.scorers.metrics import Metric, Terms, metric, of_columns, parameters, ratio
 
 Unparsed = Literal["miss", "wrong_label", "ignored"]
 """How a reply without an answer counts in the metrics of a class; `label_metric` explains the values."""
@@ -108,7 +108,7 @@ def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[..., 
         classes: Says for each class which items are of it; its parameters name columns.
         right: Says which items are right; its parameters name columns, too.
     """
-    is_of_class, is_right = ColumnFunction(classes), ColumnFunction(right)
+    is_of_class, is_right = of_columns(classes), of_columns(right)
 
     def value(sums: Array) -> Array:
         shares = ratio(sums.reshape(*sums.shape[:-1], -1, 2))
@@ -120,7 +120,7 @@ def balanced_acc(classes: Callable[..., Sequence[Column]], right: Callable[..., 
     return Metric(
         "balanced_acc",
         terms,
-        (*is_of_class.columns, *is_right.columns),
+        (*parameters(classes), *parameters(right)),
         "sums",
         "unweighted mean over classes of the share of their items that are right; replies without an answer are wrong",
         value=value,

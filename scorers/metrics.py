@@ -27,9 +27,9 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, update_wrapper
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -279,13 +279,12 @@ def metric(
     """
 
     def decorate(function: Callable[..., Terms]) -> Metric:
-        terms = ColumnFunction(function)
         defaults = {"name": function.__name__, "about": _summary(function)}
-        if "classes" not in properties:
-            return Metric(terms=terms, inputs=terms.columns, **defaults | properties)
-        classes = ColumnFunction[Sequence[npt.ArrayLike]](properties["classes"])
-        inputs = (*terms.columns, *classes.columns)
-        return Metric(terms=terms, inputs=inputs, **defaults | properties | {"classes": classes})
+        inputs, of_classes = parameters(function), {}
+        if "classes" in properties:
+            inputs += parameters(properties["classes"])
+            of_classes = {"classes": of_columns(properties["classes"])}
+        return Metric(terms=of_columns(function), inputs=inputs, **defaults | properties | of_classes)
 
     return decorate if function is None else decorate(function)
 
@@ -295,21 +294,21 @@ def _summary(function: Callable[..., object]) -> str:
     return about[:1].lower() + about[1:] if about[1:2].islower() else about
 
 
-class ColumnFunction(Generic[_T]):
-    """A function of columns, made of one whose parameters name them.
+def of_columns(function: Callable[..., _T]) -> Callable[[Columns], _T]:
+    """Make a function of columns from one whose parameters name them."""
+    names = parameters(function)
 
-    Attributes:
-        columns: The names of the columns.
-    """
+    # a function and no object that is called: lm-eval copies what a task file names, and copies must be equal
+    @wraps(function)
+    def read(columns: Columns) -> _T:
+        return function(*(columns[name] for name in names))
 
-    def __init__(self, function: Callable[..., _T]) -> None:
-        update_wrapper(self, function)
-        self._function = function
-        self.columns = tuple(inspect.signature(function).parameters)
+    return read
 
-    def __call__(self, columns: Columns) -> _T:
-        """Call the function with its columns."""
-        return self._function(*(columns[name] for name in self.columns))
+
+def parameters(function: Callable[..., object]) -> tuple[str, ...]:
+    """List the names of a function's parameters."""
+    return tuple(inspect.signature(function).parameters)
 
 
 # --- estimates -----------------------------------------------------------------------------------------
