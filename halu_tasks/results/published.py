@@ -24,7 +24,7 @@ from typing import Any
 
 from halu_tasks.core.files import read_yaml
 from halu_tasks.tasks import registry
-from halu_tasks.tasks.prompting import REFERENCE
+from halu_tasks.tasks.prompting import PUBLISHED
 
 PROTOCOLS = Path(__file__).parent.parent / "protocols"
 """Run configurations of published tables: `lm_eval/` for `lm_eval run --config`, `inspect/` for `inspect eval
@@ -96,7 +96,7 @@ def with_figures() -> str:
 
 @cache
 def _figures() -> tuple[Published, ...]:
-    papers = [read_yaml(path) for path in sorted(REFERENCE.glob("*.yaml"))]
+    papers = [read_yaml(path) for path in sorted(PUBLISHED.glob("*.yaml"))]
     return tuple(figure for one in papers for table in one["tables"] for figure in _read_table(one["paper"], table))
 
 

@@ -76,7 +76,7 @@ def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
 
 # --- published wordings ---------------------------------------------------------------------------
 
-REFERENCE = Path(__file__).parents[1] / "published"
+PUBLISHED = Path(__file__).parents[1] / "published"
 """The folder with what papers report. Its files list under `prompts` where a text is printed (`source`), the `tasks`
 that it asks, and the `sha256` of its wording."""
 _JINJA_NAME = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -106,7 +106,7 @@ def published_source(task: str, prompt: Prompt) -> str | None:
 def published_prompts() -> dict[str, dict[str, str]]:
     """Return where the published prompts of each task are printed, by the hash of their wording."""
     published: dict[str, dict[str, str]] = {}
-    for path in sorted(REFERENCE.glob("*.yaml")):
+    for path in sorted(PUBLISHED.glob("*.yaml")):
         for entry in read_yaml(path).get("prompts", ()):
             for task in entry["tasks"]:
                 published.setdefault(task, {})[entry["sha256"]] = entry["source"]
