@@ -24,10 +24,11 @@ itself does.
 from __future__ import annotations
 
 import inspect
+import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, wraps
+from functools import cache, cached_property, wraps
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
@@ -50,6 +51,7 @@ from halu_tasks.scorers.statistics.jackknife import (
     reach_of_strata,
 )
 
+logger = logging.getLogger(__name__)
 _T = TypeVar("_T")
 Terms = Any
 """What the function of a metric returns; `Form` lists the types."""
@@ -389,6 +391,9 @@ def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
     without_interval = Estimate(min(max(value, bottom), top) if metric.bounds else value, None, None, None)
     if not (metric.has_interval and result.basis and moments):
         return without_interval
+    if not metric.bounds and not bottom - _ROUNDING <= value <= top + _ROUNDING:
+        _warn_of_range(metric.name, metric.range)
+        return without_interval
     clusters, bounds = result.basis
     # where there are strata, their intervals say how uncertain the error is
     low, high = exact_interval(value, moments, bounds, clusters, degrees=clusters - 1 if result.strata else None)
@@ -401,6 +406,16 @@ def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
     if high <= bottom or low >= top:
         return without_interval  # the items contradict what `bounds` assumes
     return without_interval._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
+
+
+@cache
+def _warn_of_range(name: str, declared: tuple[float, float]) -> None:
+    logger.warning(
+        "metric %s has values outside its range %g to %g, so it has no interval: declare its range, "
+        "as in @metric(range=(0.0, float('inf')))",
+        name,
+        *declared,
+    )
 
 
 def interval_of_mean(stratum: Stratum) -> tuple[float, float]:

@@ -113,6 +113,20 @@ def test_pairs_join_by_id_and_an_item_alone_is_none() -> None:
     assert found(both_right("acc_pair", ("a", "b")), scores + other[:2] + other[3:] + other[:1]).value == 2 / 3
 
 
+def test_a_metric_outside_its_range_has_no_interval_and_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    @metric
+    def median_words(v: Any) -> Any:
+        """Median number of words, whose range is not declared."""
+        return np.median(v) if len(v) else math.nan
+
+    value, *others = found(median_words, right(2, 3, 4, 5, 6, 9))
+    assert (value, *others) == (4.5, None, None, None)
+    (told,) = caplog.messages
+    assert "median_words has values outside its range 0 to 1" in told and "range=(0.0, float('inf'))" in told
+    low, high = found(replace(median_words, range=(0.0, math.inf)), right(2, 3, 4, 5, 6, 9))[-2:]
+    assert low is not None and low < 4.5 < (high or 0)
+
+
 def test_a_metric_of_ones_own_is_a_function_of_columns() -> None:
     @metric
     def share_long(length: Any) -> Any:
