@@ -27,6 +27,7 @@ from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET
 from halu_tasks.scorers.judge import FAILED
+from halu_tasks.scorers.kinds import Claims, Label
 from halu_tasks.scorers.metrics import Metric, estimates
 from halu_tasks.scorers.statistics.differences import difference, difference_where_both
 from halu_tasks.scorers.statistics.planning import share_of_replies
@@ -171,6 +172,28 @@ def _floors(run: Run, metrics: Sequence[Metric], headline: Metric, annotators: O
     for reply, measured in {**baseline, **task.scorers[mode].fixed_replies}.items():
         for name, figure in estimates(measured, scores).items():
             yield Floor(reply, name, figure.value, name == headline.name, beside.get(reply, {}).get(name))
+    for name, value in _best_constant(run, metrics).items():
+        yield Floor("best constant", name, value, name == headline.name, None)
+
+
+def _best_constant(run: Run, metrics: Sequence[Metric]) -> dict[str, float]:
+    """Compute the best figures of one label for all items, such as the most frequent one; empty without labels."""
+    task, answer = run.benchmark_task, run.benchmark_task.scoring.answer
+    if not isinstance(answer, Label) or isinstance(answer, Claims):
+        return {}
+    items = [answered.item for answered in run.answers]
+    # what is right for one item of a label, given to all
+    replies = {item.target: Reply(task.prompts.oracle(item)) for item in items if item.target in answer.labels}
+    values: dict[str, list[float]] = {}
+    for reply in replies.values():
+        for name, figure in estimates(metrics, [task.score(run.scoring, item, reply) for item in items]).items():
+            values.setdefault(name, []).append(figure.value)
+    directions = {metric.name: metric.higher_is_better for metric in metrics}
+    return {
+        name: (max if directions[name] else min)(of_labels)
+        for name, of_labels in values.items()
+        if directions[name] is not None
+    }
 
 
 def _published(column: Column) -> Iterator[PublishedFigure]:
