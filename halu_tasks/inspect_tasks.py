@@ -913,13 +913,13 @@ def simpleqa_verified(**options: Any) -> Task:
 
 
 @task
-def truthfulqa_multi(**options: Any) -> Task:
+def truthfulqa_multi_judged(**options: Any) -> Task:
     """TruthfulQA-multi in five languages; each metric is the mean over the languages.
 
     TruthfulQA-multi: Calvo Figueras et al. 2025, https://arxiv.org/abs/2502.09387.
     Tasks: truthfulqa_multi_ca, truthfulqa_multi_en, truthfulqa_multi_es, truthfulqa_multi_eu, truthfulqa_multi_gl.
     """
-    return inspect_group("truthfulqa_multi", **options)
+    return inspect_group("truthfulqa_multi_judged", **options)
 
 
 @task

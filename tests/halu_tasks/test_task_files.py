@@ -211,7 +211,7 @@ def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
 
     manager = TaskManager(include_path=str(task_configs()), include_defaults=False)
     judged = {name for name, task in TASKS.items() if task.judge_spec}
-    assert {"cfaith_gen", "fave", "halluqa", *GROUPS["truthfulqa_multi"].members} <= judged
+    assert {"cfaith_gen", "fave", "halluqa", *GROUPS["truthfulqa_multi_judged"].members} <= judged
     assert set(manager.task_index["halu_tasks"].tags) == set(TASKS) - judged
     # FActScore's needs passages, too, which no other task would use
     assert set(manager.task_index["halu_tasks_judged"].tags) == judged - {"factscore"}
