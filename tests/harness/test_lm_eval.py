@@ -54,8 +54,8 @@ def test_a_group_is_the_unweighted_mean_of_its_members(group: str, run_lm_eval: 
     results = run_lm_eval([group], BaselineLM())["results"]
     is_judged = any(TASKS[member].judge_spec for member in GROUPS[group].members)
     for metric in GROUPS[group].means:
-        members = [results[member][f"{metric},none"] for member in GROUPS[group].members]
-        mean = results[group][f"{metric},none"]
+        members = [results[member].get(f"{metric},none", math.nan) for member in GROUPS[group].members]
+        mean = results[group].get(f"{metric},none", math.nan)
         if metric == HEADLINE:
             assert members == [results[member][f"{TASKS[member].headline},none"] for member in GROUPS[group].members]
         # without a judge there is no rate, and then neither has the group one: no mean of two passes for three
