@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 
-from halu_tasks.core.items import Reply
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.embedded import reads_prompts
 from halu_tasks.replies.label_notes import comparison_note, decisive_metric
 from halu_tasks.report.report_records import (
@@ -26,11 +26,13 @@ from halu_tasks.results.published import Published, published
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET
+from halu_tasks.scorers.columns import by_cluster
 from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.kinds import Claims, Label
-from halu_tasks.scorers.metrics import Metric, estimates
+from halu_tasks.scorers.metrics import Metric, estimate, estimates
 from halu_tasks.scorers.statistics.differences import difference, difference_where_both
 from halu_tasks.scorers.statistics.planning import share_of_replies
+from halu_tasks.tasks import Task
 from halu_tasks.tasks.human_baseline import AnnotatorComparison, OtherAnnotators
 from halu_tasks.text.number_format import format_estimate
 
@@ -172,28 +174,30 @@ def _floors(run: Run, metrics: Sequence[Metric], headline: Metric, annotators: O
     for reply, measured in {**baseline, **task.scorers[mode].fixed_replies}.items():
         for name, figure in estimates(measured, scores).items():
             yield Floor(reply, name, figure.value, name == headline.name, beside.get(reply, {}).get(name))
-    for name, value in _best_constant(run, metrics).items():
-        yield Floor("best constant", name, value, name == headline.name, None)
+    constant = best_constant(task, mode, [answered.item for answered in run.answers], headline)
+    if constant is not None:
+        yield Floor("best constant", headline.name, constant, True, None)
 
 
-def _best_constant(run: Run, metrics: Sequence[Metric]) -> dict[str, float]:
-    """Compute the best figures of one label for all items, such as the most frequent one; empty without labels."""
-    task, answer = run.benchmark_task, run.benchmark_task.scoring.answer
-    if not isinstance(answer, Label) or isinstance(answer, Claims):
-        return {}
-    items = [answered.item for answered in run.answers]
-    # what is right for one item of a label, given to all
+def best_constant(task: Task, mode: str, items: Sequence[Item], metric: Metric) -> float | None:
+    """Compute the best figure that one label for all items reaches, such as the most frequent one.
+
+    Args:
+        task: The task.
+        mode: The mode, `strict` or `paper`.
+        items: The items.
+        metric: A metric of the answered labels alone.
+
+    Returns:
+        The figure; None if the task's answers are no labels, or if no direction of the metric is better.
+    """
+    answer = task.scoring.answer
+    if not isinstance(answer, Label) or isinstance(answer, Claims) or metric.higher_is_better is None:
+        return None
     replies = {item.target: Reply(task.prompts.oracle(item)) for item in items if item.target in answer.labels}
-    values: dict[str, list[float]] = {}
-    for reply in replies.values():
-        for name, figure in estimates(metrics, [task.score(run.scoring, item, reply) for item in items]).items():
-            values.setdefault(name, []).append(figure.value)
-    directions = {metric.name: metric.higher_is_better for metric in metrics}
-    return {
-        name: (max if directions[name] else min)(of_labels)
-        for name, of_labels in values.items()
-        if directions[name] is not None
-    }
+    scores = ([task.score(mode, item, reply) for item in items] for reply in replies.values())
+    values = [figure.value for each in scores if (figure := estimate(metric, by_cluster(each)))]
+    return (max if metric.higher_is_better else min)(values, default=None)
 
 
 def _published(column: Column) -> Iterator[PublishedFigure]:

@@ -14,7 +14,7 @@ from made_runs import CORRECTION, GROUPS, HALUEVAL, as_json, assembled, labels, 
 from halu_tasks.core.options import Options
 from halu_tasks.report.board import board
 from halu_tasks.report.page import markdown, render
-from halu_tasks.report.summary import summary
+from halu_tasks.report.summary import best_floor, summary
 from halu_tasks.report.write import compare
 from halu_tasks.results.run import Run
 from halu_tasks.tasks import build
@@ -282,3 +282,14 @@ def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
     # of an entry that lacks a member there is none
     two = [*whole, *(replace(run, model="n") for run in whole[1:])]
     assert [list(mean.figures) for mean in board(two).means if mean.group == "refact"] == [[entry]]
+
+
+def test_a_floor_of_labels_is_the_best_of_one_label_for_all(tmp_path: Path) -> None:
+    name = "halueval_general"
+    run = run_of(name)
+    by_label = {label: [row for row in run.answers if row.item.target == label] for label in ("Yes", "No")}
+    # the task's baseline says Yes to everything
+    run = replace(run, answers=[*by_label["Yes"][:2], *by_label["No"][:8]])
+    column = report_on([run], tmp_path).columns[0]
+    floors = {floor.name: floor.value for floor in column.floors if floor.headline}
+    assert floors == {"baseline": 0.2, "best constant": 0.8} and best_floor(column) == 0.8

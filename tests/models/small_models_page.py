@@ -14,6 +14,7 @@ from small_models import LICENCES, steps, stored
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.reply_scorer import ReplyScorer
+from halu_tasks.report.report_columns import best_constant
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import ScoredReply
@@ -118,9 +119,12 @@ def leaderboard(rows: Sequence[Row]) -> list[str]:
         if not task_of.judge_spec:
             scores = [task_of.score("strict", items[id], Reply(task_of.prompts.baseline(items[id]))) for id in asked]
             value = estimates(metrics, scores).get(headline)
-            floor = f"{value.value:.2f}" if value else ""
+            constant = best_constant(task_of, "strict", [items[id] for id in asked], metrics[0])
+            floors = [each for each in (value and value.value, constant) if each is not None]
+            best = max if metrics[0].higher_is_better else min
+            floor = f"{best(floors):.2f}" if floors else ""
         table.append([f"`{task}`", f"`{headline}`{arrow}", *shown, floor])
-    note = "In square brackets: 95% intervals. The floor is what one answer to all of the items reaches.\n"
+    note = "In square brackets: 95% intervals. The floor is the best figure of one answer to all items.\n"
     return [note, *_table(["task", "metric", *(f"`{model}`" for model in models), "floor"], table)]
 
 
