@@ -324,8 +324,9 @@ def verdict_warnings(task: Task, scores: Sequence[ScoredReply]) -> list[tuple[st
         more = sum(failures_by_reply) / len(failures_by_reply)
         meaning += f" and count as no hallucination; if all of them were, there would be {more:.4f} more in a reply"
     elif name:
-        metric, share_judged = task.headline_metric("strict"), failures.count(0) / len(scores)
+        metric, share_judged = task.metrics_of("strict", scores)[0], failures.count(0) / len(scores)
         figure = estimates([metric], scores).get(metric.name)
-        low = figure.value * share_judged if figure else 0.0
-        meaning += f" and are left out of {metric.name}, which is {low:.4f} to {low + 1 - share_judged:.4f} with them"
+        of_judged = figure.value * share_judged if figure else 0.0
+        low, high = (of_judged + (1 - share_judged) * end for end in metric.range)
+        meaning += f" and are left out of {metric.name}, which is {low:.4f} to {high:.4f} with them"
     return [*warnings, (_share(failed, questions, "questions"), meaning)]

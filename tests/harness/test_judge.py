@@ -144,7 +144,7 @@ def test_failures_are_counted_never_scored_and_never_kept(
     assert found["judge_failed,none"] == pytest.approx(1 / 36)
     assert found["hallucination_rate,none"] == 0.0 and found["sample_len"] == 36
     (warning,) = warnings
-    bounds = f"left out of hallucination_rate, which is 0.0000 to {1 / 36:.4f} with them"
+    bounds = f"left out of net, which is {34 / 36:.4f} to 1.0000 with them"
     assert warning == f"cfaith_gen: 1 of 36 questions (2.8%) have no verdict of the judge and are {bounds}"
     log = run_inspect("cfaith_gen", "halu/oracle", judged(server, "") | {"judge_max_failures": 0.1})
     assert Counter(check_items(registry()[0]["cfaith_gen"], log, run)) == {1: 35, None: 1}

@@ -271,7 +271,7 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(serve: Run, t
     assert "hallucination_rate" not in unjudged["metrics"] and told["why"][0]["modes"] is None
     text = (tmp_path / "report" / "report.md").read_text()
     assert "n 36, 0 unparsed<br>1 not judged" in text and "(strict, SAMPLE, judged by openai/some) |" in text
-    assert "which is 0.9722 to 1.0000 with them" in text and "cfaith_gen: cfaith_gen" not in text
+    assert "left out of net, which is -1.0000 to -0.9444 with them" in text and "cfaith_gen: cfaith_gen" not in text
     assert judged["cost"]["judge_input_tokens"] > 0
 
 
@@ -358,7 +358,7 @@ def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their
     # details of another scoring are not those of the figures
     details.write_text(details.read_text().replace('"hallucinated": 1.0', '"hallucinated": 0.0', 1))
     (skipped,) = read_results([str(printed)]).skipped
-    assert "the figures of the predictions have changed (hallucination_rate is " in skipped.why
+    assert "the figures of the predictions have changed (net is " in skipped.why
 
 
 # --- compare ----------------------------------------------------------------------------------------
