@@ -76,7 +76,7 @@ class Panel(NamedTuple):
 
     Attributes:
         place: The task or mean.
-        title: Its name under the heading of its benchmark.
+        title: Its name.
         scale: The scale; None if nothing can be drawn.
         rows: A row for each model.
         floor: The best figure of uninformed replies; None if there is none.
@@ -116,7 +116,7 @@ def picture(report: Report, entries: Sequence[Entry]) -> list[Benchmark]:
     for place in places:
         names = {column.condition.benchmark for column in place.columns}
         name = names.pop() if len(names) == 1 else ""
-        benchmarks.setdefault(name, Benchmark(name)).panels.append(_panel(report, place, entries, name))
+        benchmarks.setdefault(name, Benchmark(name)).panels.append(_panel(report, place, entries))
     return sorted(benchmarks.values(), key=lambda one: bool(one.name))
 
 
@@ -138,7 +138,7 @@ def _are_corrected(cells: Iterable[Cell]) -> bool:
     return bool(corrected) and all(corrected)
 
 
-def _panel(report: Report, place: Place, entries: Sequence[Entry], benchmark: str) -> Panel:
+def _panel(report: Report, place: Place, entries: Sequence[Entry]) -> Panel:
     behind, first, why = {*not_above_floor(place)}, leader(report, place), doubts(report, place)
     cells = {entry: place.cell(entry) for entry in entries}
     is_corrected = _are_corrected(cell for cell in cells.values() if cell and cell.figure)
@@ -148,9 +148,7 @@ def _panel(report: Report, place: Place, entries: Sequence[Entry], benchmark: st
         figure = figure if figure and isfinite(figure.value) else None
         mark = ", ".join(filter(None, [*why.get(entry, ()), place.limit_of(entry)]))
         rows.append(Row(entry.label, figure, leads=entry == first, above_floor=entry not in behind, mark=mark))
-    title = place.title.removeprefix(f"{benchmark}_")
-    if isinstance(place, Mean):
-        title = f"mean of {len(place.columns)} tasks" if place.group == benchmark else f"mean of {title}"
+    title = f"mean of {place.title} ({len(place.columns)} tasks)" if isinstance(place, Mean) else place.title
     column = place if isinstance(place, Column) else None
     beside = beside_people(column, entries, column.metric) if column else []
     floor = people_floor(column, column.metric) if column and beside else None

@@ -124,22 +124,36 @@ def _best(report: Report, place: Place) -> Entry | None:
 def leader(report: Report, place: Place) -> Entry | None:
     """Return the entry that leads; None if the items do not decide it, or if the best figure is not called a lead."""
     best = _best(report, place)
-    if best is None or best in not_above_floor(place):
-        return None
+    return best if best and not _why_no_lead(report, place, best) else None
+
+
+def _why_no_lead(report: Report, place: Place, best: Entry) -> str:
+    """Say in a few words why the best figure is not called a lead; empty if it is."""
     shares = _unreadable_shares(report, place)
-    of_others = [shares[entry] for entry in _ranks(report, place) if entry != best]
-    return best if shares[best] <= _MOST and min(of_others) <= _MOST else None
+    if best in not_above_floor(place):
+        return "not shown to be better than guessing"
+    if shares[best] > _MOST:
+        return _mostly(shares[best])
+    if all(shares[entry] > _MOST for entry in _ranks(report, place) if entry != best):
+        return "most replies of the others unreadable"
+    return ""
+
+
+def _mostly(share: float) -> str:
+    return f"{share:.0%} unreadable" if share > _MOST else ""
 
 
 def doubts(report: Report, place: Place) -> dict[Entry, list[str]]:
-    """List by entry, in a few words each, why its figure says little about what the model knows."""
-    unreadable = {
-        entry: [f"{share:.0%} unreadable"] if share > _MOST else []
-        for entry, share in _unreadable_shares(report, place).items()
-    }
-    results = place.results if isinstance(place, Column) else {}
-    constant = {entry for entry, result in results.items() if result.constant is not None}
-    return {entry: words + ["same answer to all"] * (entry in constant) for entry, words in unreadable.items()}
+    """List by entry, in a few words each, why its figure is no lead and says little about what a model knows."""
+    best, results = _best(report, place), place.results if isinstance(place, Column) else {}
+    words: dict[Entry, list[str]] = {}
+    for entry, share in _unreadable_shares(report, place).items():
+        why = _why_no_lead(report, place, entry) if entry == best else ""
+        unreadable = "" if why == _mostly(share) else _mostly(share)
+        is_constant = entry in results and results[entry].constant is not None
+        constant = "same answer to all" if is_constant else ""
+        words[entry] = [word for word in (why and f"no lead: {why}", unreadable, constant) if word]
+    return words
 
 
 # --- the answer -------------------------------------------------------------------------------------
@@ -338,12 +352,10 @@ def _mostly_unreadable(report: Report, tasks: Sequence[Column]) -> Iterator[Caut
     )
     affected = [task for _, task, _ in results]
     entries = [entry for entry, *_ in results]
-    who = _only_name(report, entries)
-    if who is None:
-        clause = f"most replies could not be read ({_tasks_by_entry(entries, affected)})"
-    else:
-        clause = f"most {f'replies of {who}' if who else 'of its replies'} could not be read on {_task_count(affected)}"
-    yield Caution(text, _run_command(affected, "--structured"), clause)
+    whose = f"replies of {_tasks_by_entry(entries, affected)}"
+    if len(report.entries) == 1:
+        whose = f"of its replies on {_task_count(affected)}"
+    yield Caution(text, _run_command(affected, "--structured"), f"most {whose} could not be read")
 
 
 def _constant(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
@@ -357,11 +369,10 @@ def _constant(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
     text = f"Every readable answer is the same, although the correct ones differ: {which}."
     affected = [task for task, *_ in constant]
     entries = [entry for _, entry, _ in constant]
-    who = _only_name(report, entries)
-    if who is None:
-        clause = f"one answer was given to everything ({_tasks_by_entry(entries, affected)})"
+    if len(report.entries) == 1:
+        clause = f"it gave the same answer to every item on {_task_count(affected)}"
     else:
-        clause = f"{who or 'it'} gave one answer to everything on {_task_count(affected)}"
+        clause = f"{_tasks_by_entry(entries, affected)} gave the same answer to every item"
     yield Caution(text, _run_command(affected, "--structured"), clause)
 
 
@@ -435,20 +446,13 @@ def _apart(report: Report, tasks: Sequence[Column]) -> Iterator[Caution]:
         yield Caution(f"{what} not comparable with these and shown apart.")
 
 
-def _only_name(report: Report, entries: Sequence[Entry]) -> str | None:
-    """Return the name of the only entry of some; an empty string if the report has no other, None if there are more."""
-    if len(report.entries) == 1:
-        return ""
-    return entries[0].label if len({*entries}) == 1 else None
-
-
 def _tasks_by_entry(entries: Sequence[Entry], tasks: Sequence[Column]) -> str:
     """Count the tasks of each entry, in pairs of an entry and a task; many entries are counted."""
     by_entry: dict[Entry, list[Column]] = {}
     for entry, task in zip(entries, tasks, strict=True):
         by_entry.setdefault(entry, []).append(task)
     if len(by_entry) > _NAMED:
-        return f"{len(by_entry)} models, on {_task_count(tasks)}"
+        return f"{len(by_entry)} models on {_task_count(tasks)}"
     return joined([f"{entry.label} on {_task_count(of_entry)}" for entry, of_entry in by_entry.items()])
 
 
