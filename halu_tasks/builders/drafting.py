@@ -166,7 +166,7 @@ def build_figures(checks: list[str]) -> Metric:
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
-        numbers, counts = Counter[str](dict.fromkeys(NUMBERS, 0), documents=len(records)), PassCounts()
+        numbers, counts = Counter({**dict.fromkeys(NUMBERS, 0), "documents": len(records)}), PassCounts()
         for record in records:
             counts.add(record["counts"])
             items, drafts = record["counts"].get(KEPT, (0, 0))
@@ -294,7 +294,6 @@ class DraftLogs:
 
 
 def _is_finished(log: EvalLog) -> bool:
-    """Whether every document of a log was worked on."""
     return log.status == "success" and not log.invalidated
 
 

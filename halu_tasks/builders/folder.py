@@ -213,9 +213,10 @@ class Folder:
 
 @dataclass(frozen=True, kw_only=True)
 class Part(DraftLogs):
-    """A part of a build: the file of its documents, and the logs that keep their drafts."""
+    """A part of a build: the file of its documents with their ids, and the logs that keep their drafts."""
 
     documents: Path
+    ids: frozenset[str]
 
 
 _ITEM = TypeAdapter(Draft)
