@@ -111,9 +111,9 @@ def check_items(folder: Folder, collection: Collection) -> None:
 
 def _check_finished(folder: Folder) -> None:
     """Raise DataError if documents of a build failed."""
-    if unfinished := [part for part in map(folder.part, folder.numbers) if not part.finished()]:
+    if unfinished := [part for part in map(folder.part, folder.part_numbers) if not part.finished()]:
         raise DataError(
-            f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed ({unfinished[0].name}: "
+            f"{len(unfinished)} of {len(folder.part_numbers)} parts have documents that failed ({unfinished[0].name}: "
             f"{unfinished[0].describe_failures()}); {folder.path} keeps what is finished; run the same halu-tasks "
             f"build command again to repeat the others, or leave them out with: halu-tasks build collect {folder.path} "
             "--partial"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.documents import read_documents
-from halu_tasks.builders.drafting import NUMBERS, build_task
+from halu_tasks.builders.drafting import COUNTS, build_task
 from halu_tasks.builders.folder import GATE, LOGS, Folder, begin, by_count, write_json
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
 from halu_tasks.builders.rates import OVERALL
@@ -100,7 +100,7 @@ class BuildJob:
     name: str = "build"
 
     def _numbers(self, build: Folder, rank: int, tasks: int) -> list[int]:
-        return (build.numbers[:1] if self.name == "gate" else build.numbers)[rank::tasks]
+        return (build.part_numbers[:1] if self.name == "gate" else build.part_numbers)[rank::tasks]
 
     def finished(self, rank: int, tasks: int) -> bool:
         """Whether all parts of a task are finished."""
@@ -151,7 +151,7 @@ def _describe(log: EvalLog, pipeline: Pipeline) -> str:
     """Describe what became of the documents of a part, and what passed."""
     scores = log.results.scores if log.results else []
     figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
-    numbers = [f"{figures[name]:,.0f} {name}" for name in NUMBERS if name in figures]
+    numbers = [f"{figures[name]:,.0f} {name}" for name in COUNTS if name in figures]
     rates = [f"{check} {figures[check]:.1%}" for check in pipeline.checks if check in figures]
     passed = f"; passed {figures[OVERALL]:.1%} ({', '.join(rates)})" if rates else ""
     return f"; {', '.join(numbers)}{passed}" if numbers else ""
@@ -196,7 +196,7 @@ def pass_gate(folder: Folder, gate: Gate, report: Progress) -> None:
         write_json(folder.path / GATE, GateResult(0, gate.share))
         report("gate: skipped")
         return
-    part = folder.part(folder.numbers[0])
+    part = folder.part(folder.part_numbers[0])
     outcomes = {outcome.document: outcome for outcome in part.outcomes()}
     drafts, consistent, reasons = Counter[str](), Counter[str](), Counter[str]()
     for document in read_documents(part.documents):

@@ -38,7 +38,7 @@ from halu_tasks.solvers.model_calls import RequestFailed, ask, model_in, named_r
 
 BUILD = "halu_build"
 """The metadata key of what builds record in logs."""
-NUMBERS = ("documents", "refused", "drafts", "items")
+COUNTS = ("documents", "refused", "drafts", "items")
 """The metrics of a log besides the rates."""
 # characters of a refused document that a log keeps
 _REFUSED_SHOWN = 500
@@ -166,7 +166,7 @@ def build_figures(checks: list[str]) -> Metric:
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
-        numbers, counts = Counter({**dict.fromkeys(NUMBERS, 0), "documents": len(records)}), PassCounts()
+        numbers, counts = Counter({**dict.fromkeys(COUNTS, 0), "documents": len(records)}), PassCounts()
         for record in records:
             counts.add(record["counts"])
             items, drafts = record["counts"].get(KEPT, (0, 0))

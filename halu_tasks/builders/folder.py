@@ -174,7 +174,7 @@ class Folder:
         return {**self.plan.options, **{option: str(path) for option, path in files.items() if path.is_file()}}
 
     @property
-    def numbers(self) -> list[int]:
+    def part_numbers(self) -> list[int]:
         """The numbers of the parts that contain documents."""
         return [number for number, documents in enumerate(self.plan.parts) if documents]
 
@@ -206,7 +206,7 @@ class Folder:
         Raises:
             DataError: A log or the documents are damaged.
         """
-        parts = (self.part(number).outcomes() for number in self.numbers)
+        parts = (self.part(number).outcomes() for number in self.part_numbers)
         # the first part may have samples of all documents; the others are ranges of places
         yield from merge(next(parts), chain.from_iterable(parts), key=lambda outcome: place(outcome.document))
 
