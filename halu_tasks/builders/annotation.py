@@ -7,7 +7,6 @@ Lines have labels as lists. The annotator is named in `by`; if it is empty, afte
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import nsmallest
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -84,11 +83,7 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
 
 def item_rows(pipeline: Pipeline, items: Iterable[Draft], sample: int | None, seed: int = 0) -> list[dict[str, str]]:
     """Return the rows to label, which show no labels that models gave unless these are to be judged."""
-
-    def rank(item: Draft) -> tuple[int, str]:
-        return stable_number(seed, item.id), item.id
-
-    chosen = sorted(items, key=rank) if sample is None else nsmallest(sample, items, key=rank)
+    chosen = sorted(items, key=lambda item: (stable_number(seed, item.id), item.id))[:sample]
     return [
         {"item": key.item, "part": key.part, "text": text, "label": "", "by": ""}
         for item in chosen

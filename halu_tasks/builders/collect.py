@@ -111,12 +111,11 @@ def check_items(folder: Folder, collection: Collection) -> None:
 
 def _check_finished(folder: Folder) -> None:
     """Raise DataError if documents of a build failed."""
-    if unfinished := [part for part in folder.parts if not part.logs.finished()]:
-        first = unfinished[0]
+    if unfinished := [part for part in map(folder.part, folder.part_numbers) if not part.finished()]:
         raise DataError(
-            f"{len(unfinished)} of {len(folder.parts)} parts have documents that failed (part {first.number + 1}: "
-            f"{first.logs.describe_failures()}); {folder.path} keeps what is finished; run the same halu-tasks build "
-            f"command again to repeat the others, or leave them out with: halu-tasks build collect {folder.path} "
+            f"{len(unfinished)} of {len(folder.part_numbers)} parts have documents that failed ({unfinished[0].name}: "
+            f"{unfinished[0].describe_failures()}); {folder.path} keeps what is finished; run the same halu-tasks "
+            f"build command again to repeat the others, or leave them out with: halu-tasks build collect {folder.path} "
             "--partial"
         )
 
@@ -292,7 +291,7 @@ def describe(folder: Folder, dataset: Path, collection: Collection, annotation: 
         DataError: The dataset is damaged.
     """
     quality = measure_quality(folder.pipeline, read_items(dataset))
-    write_json(dataset / QUALITY, quality.as_json())
+    write_json(dataset / QUALITY, quality)
     atomic_write_text(dataset / CARD, card_text(folder, collection, quality, annotation))
 
 

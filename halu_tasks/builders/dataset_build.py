@@ -4,6 +4,7 @@ If the builder has a gate, the first part has samples of the documents, and enou
 before the others are drafted (FactCHD, section 4.2).
 """
 
+import math
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -14,10 +15,12 @@ from typing import Any, NamedTuple
 from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.documents import read_documents
-from halu_tasks.builders.drafting import build_task
-from halu_tasks.builders.folder import GATE, Folder, Part, begin, by_count, write_json
+from halu_tasks.builders.drafting import COUNTS, build_task
+from halu_tasks.builders.folder import GATE, LOGS, Folder, begin, by_count, write_json
 from halu_tasks.builders.pipeline import Gate, Pipeline, pipeline_named
+from halu_tasks.builders.rates import OVERALL
 from halu_tasks.core.errors import DataError, ModelError, UsageError
+from halu_tasks.core.processes import LOCK, guard
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.jobs import Executor, Progress
 from halu_tasks.inspect_adapter.run_models import RunModels
@@ -96,26 +99,27 @@ class BuildJob:
     models: RunModels
     name: str = "build"
 
-    def _parts(self, rank: int, tasks: int) -> list[Part]:
-        parts = Folder(self.folder).parts
-        return (parts[:1] if self.name == "gate" else parts)[rank::tasks]
+    def _numbers(self, build: Folder, rank: int, tasks: int) -> list[int]:
+        return (build.part_numbers[:1] if self.name == "gate" else build.part_numbers)[rank::tasks]
 
     def finished(self, rank: int, tasks: int) -> bool:
         """Whether all parts of a task are finished."""
-        return all(part.logs.finished() for part in self._parts(rank, tasks))
+        build = Folder(self.folder)
+        return all(build.part(number).finished() for number in self._numbers(build, rank, tasks))
 
     def work(self, rank: int, tasks: int, report: Progress) -> None:
         """Draft the parts of a task that are not finished."""
-        models, parts = self.models.in_task(tasks), self._parts(rank, tasks)
+        models, build = self.models.in_task(tasks), Folder(self.folder)
+        numbers = self._numbers(build, rank, tasks)
         # of several tasks, each knows only its own parts
         here, of_task = (" in this task", " for this task") if tasks > 1 else ("", "")
         failed, worked, tokens, started = False, 0, 0, time.monotonic()
-        for left, part in zip(reversed(range(len(parts))), parts, strict=True):
+        for left, number in zip(reversed(range(len(numbers))), numbers, strict=True):
             # a task that was started again may meet what is left of itself, on a machine that was given up
-            with part.lock():
-                logs = part.logs
-                if log := logs.finished():
-                    report(f"{_describe(part, log)}; was finished before")
+            with guard(build.path / LOGS, f"{number:05}{LOCK}", wait=math.inf):
+                part = build.part(number)
+                if log := part.finished():
+                    report(f"{part.name}{_describe(log, build.pipeline)}; was finished before")
                     continue
                 try:
                     # if documents failed, a model may be the reason, and would fail again
@@ -124,37 +128,33 @@ class BuildJob:
                     raise ModelError(
                         f"{error}; {self.folder} keeps what is finished, and the same command continues from there"
                     ) from None
-                kept = logs.kept()
-                again = f" again; {kept:,} of its {part.size:,} documents are finished and kept" if kept else ""
-                report(f"{part} begins{again}")
+                kept = part.kept()
+                again = f" again; {kept:,} of its {len(part.ids):,} documents are finished and kept" if kept else ""
+                report(f"{part.name} begins{again}")
                 started = started if worked else time.monotonic()
-                options = part.folder.options
-                log = logs.draft(build_task(part.folder.plan.builder, str(part.documents), **options), models)
+                log = part.draft(build_task(build.plan.builder, str(part.documents), **build.options), models)
                 worked, usages = worked + 1, log.stats.model_usage.values()
                 tokens += sum(usage.total_tokens for usage in usages)
-                text = f"{_describe(part, log)}; {tokens:,.0f} tokens so far{here}"
+                text = f"{part.name}{_describe(log, build.pipeline)}; {tokens:,.0f} tokens so far{here}"
                 if costs := [usage.total_cost for usage in usages if usage.total_cost]:
                     text += f"; {sum(costs):,.2f} dollars"
                 if left:
                     minutes = (time.monotonic() - started) / worked * left / 60
                     text += f"; {left} left{of_task}, {minutes:,.0f} minutes"
-                if logs.finished() is None:
+                if part.finished() is None:
                     failed = True
-                    text += f"; {logs.describe_failures()}"
+                    text += f"; {part.describe_failures()}"
                 report(text)
 
 
-def _describe(part: Part, log: EvalLog) -> str:
+def _describe(log: EvalLog, pipeline: Pipeline) -> str:
     """Describe what became of the documents of a part, and what passed."""
     scores = log.results.scores if log.results else []
     figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
-    text = str(part)
-    if "documents" in figures:
-        names = ("documents", "refused", "drafts", "items")
-        text += f"; {', '.join(f'{figures[name]:,.0f} {name}' for name in names)}"
-    if rates := [f"{check} {figures[check]:.1%}" for check in part.folder.pipeline.checks if check in figures]:
-        text += f"; passed {figures['overall']:.1%} ({', '.join(rates)})"
-    return text
+    numbers = [f"{figures[name]:,.0f} {name}" for name in COUNTS if name in figures]
+    rates = [f"{check} {figures[check]:.1%}" for check in pipeline.checks if check in figures]
+    passed = f"; passed {figures[OVERALL]:.1%} ({', '.join(rates)})" if rates else ""
+    return f"; {', '.join(numbers)}{passed}" if numbers else ""
 
 
 # --- the gate -------------------------------------------------------------------------------------
@@ -196,8 +196,8 @@ def pass_gate(folder: Folder, gate: Gate, report: Progress) -> None:
         write_json(folder.path / GATE, GateResult(0, gate.share))
         report("gate: skipped")
         return
-    (part, *_) = folder.parts
-    outcomes = {outcome.document: outcome for outcome in part.logs.outcomes()}
+    part = folder.part(folder.part_numbers[0])
+    outcomes = {outcome.document: outcome for outcome in part.outcomes()}
     drafts, consistent, reasons = Counter[str](), Counter[str](), Counter[str]()
     for document in read_documents(part.documents):
         if document.id not in outcomes:

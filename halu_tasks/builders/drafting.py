@@ -38,10 +38,15 @@ from halu_tasks.solvers.model_calls import RequestFailed, ask, model_in, named_r
 
 BUILD = "halu_build"
 """The metadata key of what builds record in logs."""
+COUNTS = ("documents", "refused", "drafts", "items")
+"""The metrics of a log besides the rates."""
 # characters of a refused document that a log keeps
 _REFUSED_SHOWN = 500
 
-
+_REDO = (
+    "restore the log of that part from a backup, or move this one away and run the halu-tasks build command again to "
+    "redo that part"
+)
 _OUTCOMES = TypeAdapter(DocumentOutcome)
 
 
@@ -161,7 +166,7 @@ def build_figures(checks: list[str]) -> Metric:
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(BUILD))]
-        numbers, counts = Counter[str](documents=len(records), refused=0, drafts=0, items=0), PassCounts()
+        numbers, counts = Counter({**dict.fromkeys(COUNTS, 0), "documents": len(records)}), PassCounts()
         for record in records:
             counts.add(record["counts"])
             items, drafts = record["counts"].get(KEPT, (0, 0))
@@ -226,18 +231,12 @@ class DraftLogs:
         return [log for log, written in sorted(logs, key=lambda entry: (entry[0].eval.created, entry[1]))]
 
     def _check(self, log: EvalLog) -> None:
-        settings, planned, fault = (log.eval.metadata or {}).get(BUILD), _sample_ids(log), ""
-        if not isinstance(settings, dict):
-            raise DataError(f"{log.location}: is not the log of a build (its task is {log.eval.task})")
-        if other := next((key for key, value in self.settings.items() if settings.get(key) != value), None):
-            fault = f"belongs to another build (its {other} differs)"
+        settings, planned = (log.eval.metadata or {}).get(BUILD) or {}, _sample_ids(log)
+        faults = [f"its {key} differs" for key, value in self.settings.items() if settings.get(key) != value]
         if self.ids is not None and (stray := planned ^ self.ids if _is_finished(log) else planned - self.ids):
-            fault = f"has other documents than {self.name} ({min(stray)!r})"
-        if fault:
-            raise DataError(
-                f"{log.location}: {fault}; restore the log of that part from a backup, or move this one away "
-                "and run the halu-tasks build command again to redo that part"
-            )
+            faults.append(f"it has other documents, such as {min(stray)!r}")
+        if faults:
+            raise DataError(f"{log.location}: is not a log of {self.name} of this build ({faults[0]}); {_REDO}")
 
     def finished(self) -> EvalLog | None:
         """Return the log of all documents; None if some were not worked on."""
@@ -283,26 +282,18 @@ class DraftLogs:
         Raises:
             DataError: A log is damaged.
         """
-        finished = self.finished()
-        outcomes: dict[str, DocumentOutcome] = {}
+        finished, outcomes = self.finished(), dict[str, DocumentOutcome]()
         for log in [finished] if finished else [log for log in self.headers() if log.status != "started"]:
-            missing = _sample_ids(log)
             for sample in samples_of(log.location):
-                id, record = str(sample["id"]), ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
-                missing.discard(id)
+                record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
                 if record is not None and not sample.get("error"):
-                    outcomes[id] = _OUTCOMES.validate_python(record)
-            if finished and missing:
-                raise DataError(
-                    f"{log.location}: lacks {len(missing)} of {len(_sample_ids(log))} documents ({min(missing)!r}); "
-                    "restore it from a backup, or move it away and run the halu-tasks build command again to redo that "
-                    "part"
-                )
+                    outcomes[str(sample["id"])] = _OUTCOMES.validate_python(record)
+        if finished and (missing := _sample_ids(finished) - outcomes.keys()):
+            raise DataError(f"{finished.location}: lacks {len(missing)} documents ({min(missing)!r}); {_REDO}")
         return [outcomes[id] for id in sorted(outcomes, key=place)]
 
 
 def _is_finished(log: EvalLog) -> bool:
-    """Whether every document of a log was worked on."""
     return log.status == "success" and not log.invalidated
 
 

@@ -16,11 +16,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge, nsmallest
@@ -175,14 +174,31 @@ class Folder:
         return {**self.plan.options, **{option: str(path) for option, path in files.items() if path.is_file()}}
 
     @property
-    def parts(self) -> list[Part]:
-        """The parts that contain documents."""
-        return [Part(self, number) for number, documents in enumerate(self.plan.parts) if documents]
+    def part_numbers(self) -> list[int]:
+        """The numbers of the parts that contain documents."""
+        return [number for number, documents in enumerate(self.plan.parts) if documents]
+
+    def part(self, number: int) -> Part:
+        """Return a part.
+
+        Raises:
+            DataError: Its documents are not those that the build was started with.
+        """
+        documents, size = self.path / DOCUMENTS / f"{number:05}.jsonl", self.plan.parts[number]
+        ids = [str(row.get("id")) for _, row in json_lines(documents)] if documents.is_file() else []
+        if len(ids) != size:
+            raise DataError(
+                f"{documents}: is damaged (expected {size} documents, got {len(ids)}); run the same halu-tasks build "
+                f"command again with the documents that {self.path} was started with: it restores the file and keeps "
+                "finished work"
+            )
+        logs, name = self.path / LOGS / f"{number:05}", f"part {number + 1} of {len(self.plan.parts)}"
+        return Part(folder=logs, name=name, settings=self.plan.settings, ids=frozenset(ids), documents=documents)
 
     def check_documents(self) -> None:
         """Raise DataError unless the documents are those the build was started with."""
         for number in range(len(self.plan.parts)):
-            Part(self, number).ids()
+            self.part(number)
 
     def outcomes(self) -> Iterator[DocumentOutcome]:
         """Yield the outcomes of the documents, sorted by `place`; those of one part are in memory at a time.
@@ -190,60 +206,17 @@ class Folder:
         Raises:
             DataError: A log or the documents are damaged.
         """
-        parts = (part.logs.outcomes() for part in self.parts)
+        parts = (self.part(number).outcomes() for number in self.part_numbers)
         # the first part may have samples of all documents; the others are ranges of places
-        samples = next(parts)
-        yield from merge(samples, chain.from_iterable(parts), key=lambda outcome: place(outcome.document))
+        yield from merge(next(parts), chain.from_iterable(parts), key=lambda outcome: place(outcome.document))
 
 
-@dataclass(frozen=True)
-class Part:
-    """A part of a build's documents, and the logs that keep its drafts."""
+@dataclass(frozen=True, kw_only=True)
+class Part(DraftLogs):
+    """A part of a build: the file of its documents with their ids, and the logs that keep their drafts."""
 
-    folder: Folder
-    number: int
-
-    def __str__(self) -> str:
-        return f"part {self.number + 1} of {len(self.folder.plan.parts)}"
-
-    @property
-    def size(self) -> int:
-        """The number of documents."""
-        return self.folder.plan.parts[self.number]
-
-    @property
-    def documents(self) -> Path:
-        """The file with the documents."""
-        return self.folder.path / DOCUMENTS / f"{self.number:05}.jsonl"
-
-    @property
-    def logs(self) -> DraftLogs:
-        """The logs.
-
-        Raises:
-            DataError: The documents are damaged.
-        """
-        folder = self.folder.path / LOGS / f"{self.number:05}"
-        return DraftLogs(folder, str(self), self.folder.plan.settings, frozenset(self.ids()))
-
-    def lock(self) -> AbstractContextManager[int]:
-        """Hold the part while working on it; other processes wait for it."""
-        return guard(self.folder.path / LOGS, f"{self.number:05}{LOCK}", wait=math.inf)
-
-    def ids(self) -> list[str]:
-        """Return the ids of the documents.
-
-        Raises:
-            DataError: The file is not the one the build was started with.
-        """
-        ids = [str(row.get("id")) for _, row in json_lines(self.documents)] if self.documents.is_file() else []
-        if len(ids) != self.size:
-            raise DataError(
-                f"{self.documents}: is damaged (expected {self.size} documents, got {len(ids)}); run the same "
-                f"halu-tasks build command again with the documents that {self.folder.path} was started with: it "
-                "restores the file and keeps finished work"
-            )
-        return ids
+    documents: Path
+    ids: frozenset[str]
 
 
 _ITEM = TypeAdapter(Draft)

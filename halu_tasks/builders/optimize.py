@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,7 @@ from typing import Any
 import yaml
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import EvalLog
-from inspect_ai.model import GenerateConfig, ModelOutput
+from inspect_ai.model import GenerateConfig
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.builders.drafting import DraftLogs, build_task
@@ -289,22 +288,20 @@ class Optimization:
         prompts = self.folder / "prompts" / f"{name}.yaml"
         _write_prompts(prompts, self.pipeline, texts)
         options, documents = {**self.options, "prompts": str(prompts)}, str(self.folder / f"{part}.jsonl")
-        logs = DraftLogs(self.folder / "logs" / name)
-        if not logs.finished():
-            self._run(name, build_task(self.pipeline.name, documents, **options))
-        return logs.outcomes()
+        return self._logs(name, lambda: build_task(self.pipeline.name, documents, **options)).outcomes()
 
-    def _run(self, name: str, task: Task) -> EvalLog:
-        """Run a task, or the rest of it, and return its log.
+    def _logs(self, name: str, make_task: Callable[[], Task]) -> DraftLogs:
+        """Return the logs of a task, after running what is left of it.
 
         Raises:
             DataError: It has not succeeded.
         """
         logs = DraftLogs(self.folder / "logs" / name)
-        log = logs.draft(task, self.models)
-        if log.status != "success":
-            raise DataError(f"{logs.folder}: ended as {state(log)}; run the same command again to continue")
-        return log
+        if not logs.finished():
+            log = logs.draft(make_task(), self.models)
+            if log.status != "success":
+                raise DataError(f"{logs.folder}: ended as {state(log)}; run the same command again to continue")
+        return logs
 
     def _rewrite(
         self, number: int, texts: Texts, faults: Mapping[str, Sequence[Fault]], candidates: int
@@ -318,17 +315,14 @@ class Optimization:
         ]
         dataset, config = MemoryDataset(samples, name="optimize"), GenerateConfig(max_tokens=_MAX_TOKENS)
         task = Task(dataset=dataset, solver=rewrite_prompt(), name="optimize", config=config)
-        log = self._run(_optimizer_logs(number), task)
-        outputs = {sample["id"]: sample.get("output") or {} for sample in samples_of(log.location)}
+        log = self._logs(_optimizer_logs(number), lambda: task).finished()
+        replies = {sample["id"]: sample["output"]["completion"] for sample in samples_of(log.location)} if log else {}
         usable, problems = defaultdict[str, dict[str, str]](dict), defaultdict[str, dict[str, str]](dict)
         for id, (n, prompt) in rewrites.items():
-            name = f"round-{number}-candidate-{n}"
-            answer = read_rewrite(ModelOutput.model_validate(outputs.get(id, {})).completion, texts[prompt])
-            problem = answer.reason if answer.value is None else self.pipeline.unusable(prompt, answer.value)
-            if answer.value is None or problem:
-                problems[name][prompt] = problem
-            else:
-                usable[name][prompt] = answer.value
+            answer = read_rewrite(replies[id], texts[prompt])
+            problem = answer.reason or self.pipeline.unusable(prompt, answer.value or "")
+            of_candidate = (problems if problem else usable)[f"round-{number}-candidate-{n}"]
+            of_candidate[prompt] = problem or answer.value or ""
         return {name: {**texts, **rewrite} for name, rewrite in usable.items()}, dict(problems)
 
     def _question(self, candidate: int, text: str, faults: Sequence[Fault]) -> str:

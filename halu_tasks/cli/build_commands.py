@@ -171,8 +171,8 @@ def quality(
 
     build = Folder(folder)
     report = measure_quality(build.pipeline, read_items(build.path / DATASET), near=near)
-    print_record(report.as_json(), as_json=json)
-    return 1 if strict and list(report.flagged()) else 0
+    print_record(to_json(report), as_json=json)
+    return 1 if strict and report.flagged else 0
 
 
 def optimize(

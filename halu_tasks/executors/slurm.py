@@ -182,7 +182,6 @@ def slurm_executor(tasks: int, config: Path | None = None) -> Executor:
 
 
 def _queued(arrays: Sequence[str], report: Progress) -> set[int]:
-    """Return the tasks of arrays that wait or run."""
     ranks: set[int] = set()
     for array in arrays:
         while (result := _run("squeue", "--noheader", "--array", f"--jobs={array}", "--format=%K")).returncode:

@@ -262,7 +262,6 @@ def set_operations(graph: Graph, draw: Draw, most: int) -> list[Subgraph]:
 
 
 def _intersection(graph: Graph, first: Condition, second: Condition | None, turn: int) -> Subgraph | None:
-    """Return the entities that meet both conditions."""
     if second is None:
         return None
     smaller = min(graph.members[first], graph.members[second], key=len)
@@ -463,8 +462,6 @@ def subgraph_of(document: Document) -> Subgraph:
         subgraph = _SUBGRAPH.validate_python({name: document.fields.get(name) for name in Subgraph._fields})
     except ValidationError:
         return Subgraph(VANILLA)
-    named = all(part.strip() for tuples in (subgraph.conditions, subgraph.triples) for each in tuples for part in each)
-    of_sets = subgraph.operation in OPERATIONS and bool(subgraph.conditions)
-    is_set, others = subgraph.pattern == SET_OPERATION, not (subgraph.operation or subgraph.conditions)
-    valid = named and subgraph.triples and subgraph.pattern in PATTERNS and (of_sets if is_set else others)
-    return subgraph if valid else Subgraph(VANILLA)
+    operations = OPERATIONS if subgraph.pattern == SET_OPERATION else ("",)
+    valid = subgraph.pattern in PATTERNS and subgraph.triples and subgraph.operation in operations
+    return subgraph if valid and bool(subgraph.conditions) == bool(subgraph.operation) else Subgraph(VANILLA)

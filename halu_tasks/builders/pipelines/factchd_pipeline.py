@@ -314,7 +314,6 @@ class FactCHDPipeline(Pipeline):
 
 
 def _with_twin(draft: Draft, other: Draft) -> Draft:
-    """Add the response of the other label to a draft's row, if both drafts are kept."""
     return replace(draft, row={**draft.row, TWIN: other.row["response"]}) if draft.row and other.row else draft
 
 

@@ -393,47 +393,38 @@ async def same_meaning(model: str, one: str, other: str) -> Answer[str]:
 
 def _decide(model: str, one: str, other: str) -> Answer[str]:
     with _LOCK:
-        import torch
-
-        tokenizer, classifier, entailment, longest = load(model)
-        tokens = tokenizer([one, other], [other, one], padding=True, return_tensors="pt")
-        if tokens["input_ids"].shape[1] > longest:
+        classify = load(model)
+        tokenizer, config = classify.tokenizer, classify.model.config
+        longest = min(tokenizer.model_max_length, config.max_position_embeddings, _MOST_TOKENS)
+        pairs = [{"text": one, "text_pair": other}, {"text": other, "text_pair": one}]
+        if any(len(tokenizer(**pair)["input_ids"]) > longest for pair in pairs):
             return Answer(UNCERTAIN, f"longer than the {longest} tokens that {model} reads")
-        with torch.inference_mode():
-            labels = classifier(**tokens.to(classifier.device)).logits.argmax(dim=-1).tolist()
-    return Answer(YES if labels == [entailment, entailment] else NO, model)
+        both = all(result["label"].casefold() == _ENTAILMENT for result in classify(pairs))
+    return Answer(YES if both else NO, model)
 
 
 @cache
-def load(model: str) -> tuple[Any, Any, int, int]:
-    """Load a model, once per process.
-
-    Returns:
-        Its tokenizer, the classifier, the index of its entailment label, and the most tokens that it reads.
+def load(model: str) -> Any:
+    """Load a model as a pipeline of transformers, once per process.
 
     Raises:
         UsageError: The model cannot be loaded, or is not an NLI model.
     """
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import pipeline
 
     name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
     try:
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision or "main")
-        classifier = AutoModelForSequenceClassification.from_pretrained(name, revision=revision or "main")
+        classify = pipeline("text-classification", model=name, revision=revision or "main")
     except (OSError, ValueError, ImportError, KeyError) as error:
         reason = " ".join(str(error).split())[:300]
         raise UsageError(
             f"option nli_model: {model} cannot be loaded; name a folder with -T nli_model=PATH, or let the verifier "
             f"decide with -T nli_model={JUDGE} ({reason})"
         ) from None
-    labels = {int(number): str(label) for number, label in classifier.config.id2label.items()}
-    entailment = [number for number, label in labels.items() if label.casefold() == _ENTAILMENT]
-    if len(entailment) != 1:
+    labels = [*map(str, classify.model.config.id2label.values())]
+    if [label.casefold() for label in labels].count(_ENTAILMENT) != 1:
         raise UsageError(
-            f"option nli_model: {model} has the labels {', '.join(labels.values())} instead of {_ENTAILMENT!r}; name a "
+            f"option nli_model: {model} has the labels {', '.join(labels)} instead of {_ENTAILMENT!r}; name a "
             "model for natural-language inference"
         )
-    classifier.eval().to("cuda" if torch.cuda.is_available() else "cpu")
-    longest = min(tokenizer.model_max_length, classifier.config.max_position_embeddings, _MOST_TOKENS)
-    return tokenizer, classifier, entailment[0], longest
+    return classify

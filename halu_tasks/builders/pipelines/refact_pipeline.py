@@ -19,7 +19,6 @@ from halu_tasks.builders.pipelines import refact_edits
 from halu_tasks.builders.pipelines.refact_edits import MULTI, NEG, SINGLE, SWAP, Edit, Prose, alike
 from halu_tasks.builders.replies import NO, UNREADABLE, objections, read_choice, read_object, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
-from halu_tasks.core.errors import UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.core.settings import Count, Help, Natural
@@ -78,8 +77,6 @@ class RefactPipeline(Pipeline):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.min_chars > self.max_chars:
-            raise UsageError(f"option min_chars: must be at most max_chars={self.max_chars}, got {self.min_chars}")
         # report what cannot be used before any model is asked
         refact_edits.chosen_model(self.nli_model)
         refact_edits.stop_words(self.language, self.stop_words)
@@ -382,7 +379,6 @@ class Transformation:
     # --- choosing and verifying a variant (sections 3.2 and 3.3) ----------------------------------
 
     async def _most_convincing(self, variants: Sequence[Edits]) -> Edits:
-        """Return the variant that the generator chooses."""
         if len(variants) == 1:
             return variants[0]
         self.checks.append(CHOICE)

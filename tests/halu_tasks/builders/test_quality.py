@@ -13,6 +13,7 @@ from common import Cli, Patch
 
 from halu_tasks.builders.pipeline import Draft, Pipeline
 from halu_tasks.builders.quality import Distribution, measure_quality
+from halu_tasks.core.records import to_json
 
 Toys = Callable[..., Draft]
 NOUNS = ["river", "tower", "garden", "letter", "bridge", "school", "engine", "island", "market", "temple"]
@@ -22,7 +23,7 @@ VERBS = ["crossed", "built", "left", "sold", "burned", "found", "painted"]
 
 def quality(*arguments: Any, **options: Any) -> dict[str, Any]:
     """The quality as `quality.json` has it."""
-    return measure_quality(*arguments, **options).as_json()
+    return dict(to_json(measure_quality(*arguments, **options)))
 
 
 def sentence(draw: random.Random) -> str:
