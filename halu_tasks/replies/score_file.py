@@ -404,10 +404,11 @@ def _score(record: Record) -> ScoredReply:
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     """Return a metric's sums over clusters, or the columns of a metric that compares items across clusters."""
+    if not metric.has_sums:
+        return columns.only(metric.columns)
     sums = metric.sums_of_items(columns)
-    if isinstance(sums, Sums):
-        return sums.by_cluster(columns.cluster, columns.clusters).unique()
-    return columns.only(metric.columns)
+    assert isinstance(sums, Sums)
+    return sums.by_cluster(columns.cluster, columns.clusters).unique()
 
 
 def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int, int], str]:
