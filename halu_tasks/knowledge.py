@@ -100,7 +100,6 @@ def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
 
 
 def _read_file(name: str, path: Path) -> Iterator[tuple[str, Snippet]]:
-    """Read the passages of a file, each with its place for error messages."""
     if not path.name.lower().endswith(_ROWS):
         for number, text in enumerate(split(read_text(path)), 1):
             yield f"{path}, passage {number}", Snippet(f"{name}#{number}", "", text)

@@ -126,11 +126,6 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
 
 
 def _item(transcript: Transcript, name: str) -> Item:
-    """Return the item of FAVE that asks about a transcript's papers.
-
-    Raises:
-        DataError: The papers are missing or cannot be read.
-    """
     listed = _field_of(transcript, name)
     if not isinstance(listed, list) or not listed:
         raise DataError(f"metadata {name!r}: expected a list of papers, got {type(listed).__name__}")
@@ -302,7 +297,6 @@ def _field_of(transcript: Transcript, name: str) -> Any:
 
 
 def _written(before: Before, *roles: str) -> str:
-    """Return what was written before the reply in these roles."""
     return "\n\n".join(text for message in before if message.role in roles and (text := message.text.strip()))
 
 

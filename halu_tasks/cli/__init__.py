@@ -194,7 +194,6 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report(message: str, status: int) -> int:
-    """Print an error on one line; return the exit status."""
     from halu_tasks.cli.output import warn
 
     warn(message)

@@ -183,7 +183,6 @@ def _check_methods(runs: Sequence[ModelRun], tasks: Sequence[Task]) -> None:
 def _show(
     runs: Sequence[ModelRun], plan: Sequence[CallPlan], left_out: Mapping[str, HaluTasksError], *, as_json: bool
 ) -> int:
-    """Print the commands of runs, and why models cannot be run; return the exit status."""
     from halu_tasks.runs.child_process import shell_line
 
     for name, error in left_out.items():
@@ -295,7 +294,6 @@ def _left_out(runs: Sequence[ModelRun], tasks: Sequence[Task], options: Options)
 def _finish(
     runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], folder: Path, groups: Sequence[str], *, json: bool
 ) -> int:
-    """Write the report, with the means of files of groups, and print what is done; return the exit status."""
     from halu_tasks.report.write import write_report
 
     results: dict[str, dict[str, Any]] = {}

@@ -69,16 +69,6 @@ def read_rows(
 
 
 def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Row:
-    """Rename the fields of a row.
-
-    Args:
-        row: The row.
-        columns: The present names, by new name.
-        fields: The required fields.
-
-    Raises:
-        ValueError: The row lacks the column of a required field.
-    """
     for name, column in columns.items():
         if column not in row and name in fields:
             raise ValueError(f"column {column!r} ({name}:{column}) is missing (has {', '.join(map(repr, row))})")
@@ -377,7 +367,6 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(head: str) -> str:
-    """Find the character that separates column names: a comma, semicolon or tab."""
     unquoted = "".join(head.split('"')[::2])
     return max(",;\t", key=unquoted.count)
 

@@ -77,11 +77,6 @@ def export_hub(
 
 
 def _check_publishable(public: PublicRun, *, partial: bool) -> None:
-    """Check that a run belongs in a leaderboard.
-
-    Raises:
-        DataError: It does not.
-    """
     run = public.run
     if run.provenance.data == "sample":
         raise DataError("is a result on the packaged sample, not on the benchmark, so it belongs in no leaderboard")
@@ -93,11 +88,6 @@ def _check_publishable(public: PublicRun, *, partial: bool) -> None:
 
 
 def _entry(public: PublicRun, dataset: str, source: str | None) -> EvalResultEntry:
-    """Return the entry of a run.
-
-    Raises:
-        DataError: It has no figure of which higher values are better.
-    """
     from huggingface_hub import EvalResultEntry
 
     run, address = public.run, public.data_on_hub

@@ -191,12 +191,10 @@ class Judge:
         return self._first_spec.questions(item, reply, self._max_characters)
 
     def _count_unanswered(self, by_reply: Sequence[Sequence[Question]]) -> int:
-        """Count the different first questions that have no cached verdict."""
         keys = {self._key(self._first_spec.text(question)) for questions in by_reply for question in questions}
         return sum(self._cached(key, self._first_spec) is None for key in keys)
 
     def _mean_cost(self) -> float:
-        """Return the mean cost of an answer so far, failed attempts included; 0 before the first answer."""
         return self.budget.spent / self._answers if self.budget and self._answers else 0.0
 
     async def _verdicts(self, item: Item, first: Sequence[Question]) -> list[Verdict]:

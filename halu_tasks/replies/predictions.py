@@ -145,11 +145,6 @@ def prediction_rows(
 
 
 def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, str] | None) -> tuple[str, int, Reply]:
-    """Read the id, the epoch and the reply of a row.
-
-    Raises:
-        ValueError: A field is missing or has a wrong value; the message says which.
-    """
     id, output, target = row.get(id_field), row.get(output_field), row.get("target")
     id = str(id) if _is_number(id, int) else id  # as in rows of users' tasks
     probability, epoch = row.get("probability"), row.get("epoch")
@@ -237,7 +232,6 @@ def _rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, R
 
 
 def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
-    """Read the rows of a table; an empty cell of an optional column counts as missing."""
     try:
         for number, row in table_lines(file, {id_field: ()}, (output_field, *_OPTIONAL)):
             for name in _OPTIONAL.keys() & row.keys() - {id_field, output_field}:

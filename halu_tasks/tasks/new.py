@@ -155,7 +155,6 @@ def _is_few(values: Sequence[Any]) -> bool:
 
 
 def _joined(value: Any) -> str | None:
-    """Join texts; None if the value is neither a text nor a list of texts."""
     parts = value if isinstance(value, list) else [value]
     return "\n".join(parts) if all(isinstance(part, str) for part in parts) else None
 

@@ -154,7 +154,6 @@ class LabelCondition(NamedTuple):
 
 
 def _number(value: Any) -> float | None:
-    """Return a value as a number; None if it is none."""
     if isinstance(value, list):
         return float(len(value))
     try:
@@ -259,7 +258,6 @@ class VerdictColumns:
         return value
 
     def _label(self, row: Row) -> str | None:
-        """Return the label whose condition holds of a row; None if a value is missing."""
         values = {condition.column: self._value(row, condition.column) for condition in self.conditions}
         if any(map(_is_missing, values.values())):
             return None

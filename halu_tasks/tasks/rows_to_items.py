@@ -353,7 +353,6 @@ class GoldKeys(Keys):
         return marks
 
     def _annotations(self, row: Row, answer: AnswerKind) -> Iterator[tuple[str, Any]]:
-        """Yield the annotator and the labels or spans of each annotation of a row."""
         assert self.annotators
         keys = self.annotators
         annotations = of_cell(value_at(row, keys.field))
@@ -441,7 +440,6 @@ def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:
 
 
 def _answer_names(answer: AnswerKind) -> tuple[str, ...]:
-    """Return the labels, or the categories of spans, from the worst to the best."""
     return answer.labels if isinstance(answer, Label) else (*answer.categories,) if isinstance(answer, Spans) else ()
 
 
