@@ -401,6 +401,8 @@ class JudgeFailures:
 
 
 def _open_model(name: str, address: str | None) -> Model:
+    if "/" not in name:
+        raise JudgeError(f"judge {name!r}: expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini")
     # compatible servers have chat completions, but rarely the newer responses API
     settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
     try:

@@ -103,7 +103,8 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
     ]
     named = {re.sub(r"\W+", "_", path): path for path in prompt_paths}
     if not named:
-        raise DataError(f"{file}: none of the first {len(rows)} rows has a field with a text to ask about")
+        fields = ", ".join(map(repr, columns)) or "none"
+        raise DataError(f"{file}: no field has texts of several words to ask about (fields: {fields})")
     text_path = gold.pop("text", None)
     text = next((name for name, path in named.items() if path == text_path), None)
     text = text if text != "text" and len(named) > 1 else None
