@@ -159,7 +159,8 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
             raise ValueError("a probability alone needs the task's doc_to_choice, whose first label it is of")
         output = choices[probability < 0.5]
     if not isinstance(id, str) or not isinstance(output, str):
-        types = ", ".join(f"{key!r}: {'null' if value is None else type(value).__name__}" for key, value in row.items()) or "an empty object"
+        named = ((key, "null" if value is None else type(value).__name__) for key, value in row.items())
+        types = ", ".join(f"{key!r}: {kind}" for key, kind in named) or "an empty object"
         hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
         hint = '; write "" for an empty reply, or leave the row out' if row.get(output_field, "") is None else hint
         hint = f"; write one row for each item, {_ALL_SPANS}" if row.keys() >= {"start", "end"} else hint
