@@ -120,7 +120,7 @@ def run(
     from halu_tasks.tasks.task_registry import files_at, is_group, tasks_at
 
     if not dry_run and (price or calls_per_minute or tokens_per_second):
-        raise UsageError("--price, --calls-per-minute and --tokens-per-second only have a meaning with --dry-run")
+        raise UsageError("--price, --calls-per-minute and --tokens-per-second need --dry-run")
     groups = [str(file) for name in tasks.split(",") for file in files_at(name.strip()) if is_group(file)]
     selected = [*tasks_at(tasks.split(",")).values()]
     if unused := options.unsupported({name for task, _ in selected for name in task.prompts.task_options}):

@@ -181,7 +181,7 @@ def _detected(row: Row, output_field: str) -> tuple[str, str] | None:
     spans_by_field = {name: row[name] for name in DETECTED if row.get(name) is not None and name != output_field}
     for name, spans in spans_by_field.items():
         if marks_of(spans) is None:
-            raise ValueError(f"{name} is no list of [start, end] or of records with start and end")
+            raise ValueError(f"{name} is not a list of [start, end] pairs or of records with start and end")
     if "spans" in spans_by_field and len(spans_by_field) > 1:
         raise ValueError(f"has both spans and {[*spans_by_field][1]}, of which one is the reply; leave the other out")
     return (next(iter(spans_by_field)), json.dumps(spans_by_field, ensure_ascii=False)) if spans_by_field else None
@@ -207,7 +207,7 @@ def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) 
             return values | {output_field: replies[0]}
         first, second = (float(likelihood) for likelihood, _ in replies)
     except (KeyError, TypeError, ValueError):
-        raise ValueError(f"is no sample of lm-eval with one reply and a document with the field {id_field!r}") from None
+        raise ValueError(f"is not a sample of lm-eval with one reply and a document with the field {id_field!r}") from None
     probability = probability_of_likelihoods(first, second)
     return values | ({output_field: ""} if probability is None else {"probability": probability})
 

@@ -206,7 +206,7 @@ class VerdictColumns:
                 conditions.append(LabelCondition(label, *condition.groups()))
             else:
                 names = f"{', '.join((*FIELDS, _RECORDS))}, or a label of the judge: {', '.join(judged.read.labels)}"
-                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is none of {names}")
+                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is not one of {names}")
         if conditions and "verdict" in columns:
             raise UsageError("option verdict_columns: give the column of the verdict or conditions of labels, not both")
         records = columns.pop(_RECORDS, None)

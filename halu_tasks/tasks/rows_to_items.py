@@ -357,7 +357,7 @@ class GoldKeys(Keys):
         keys = self.annotators
         annotations = of_cell(value_at(row, keys.field))
         if not isinstance(annotations, dict | list):
-            raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
+            raise ValueError(f"field {keys.field!r} is neither a mapping of annotators nor a list of records")
         if isinstance(annotations, dict):
             yield from annotations.items()
             return

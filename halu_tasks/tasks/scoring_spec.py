@@ -286,7 +286,7 @@ class ScoringSpec(Keys):
                 names = ", ".join(sorted(columns))
                 raise KeyFault(
                     key,
-                    f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is no column"
+                    f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is not a column"
                     f"{did_you_mean(unknown[0], columns)}; there are {names} and tag_NAME of each tag",
                 )
             try:
