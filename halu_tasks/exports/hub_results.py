@@ -79,7 +79,7 @@ def export_hub(
 def _check_publishable(public: PublicRun, *, partial: bool) -> None:
     run = public.run
     if run.provenance.data == "sample":
-        raise DataError("is a result on the packaged sample, not on the benchmark, so it does not belong in a leaderboard")
+        raise DataError("is a result on the packaged sample, which does not belong in a leaderboard")
     if len(run.scores) < run.expected_replies and not partial:
         raise DataError(
             f"has {len(run.scores):,} of {run.expected_replies:,} replies; to export it anyway, with these "

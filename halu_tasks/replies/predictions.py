@@ -207,7 +207,7 @@ def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) 
             return values | {output_field: replies[0]}
         first, second = (float(likelihood) for likelihood, _ in replies)
     except (KeyError, TypeError, ValueError):
-        raise ValueError(f"is not a sample of lm-eval with one reply and a document with the field {id_field!r}") from None
+        raise ValueError(f"is not a sample of lm-eval with one reply and a field {id_field!r}") from None
     probability = probability_of_likelihoods(first, second)
     return values | ({output_field: ""} if probability is None else {"probability": probability})
 

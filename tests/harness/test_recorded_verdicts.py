@@ -280,7 +280,7 @@ COLUMN_FAULTS = [
     ("id:key.id,unsupported:key<1", "key is {'id': 'q1'}, expected a number or a list"),
     ("id:key.id,unsupported:score", "expected a condition such as unsupported:COLUMN<0.5"),
     ("id:key.id,unsupported:score<low", "expected a condition such as unsupported:COLUMN<0.5"),
-    ("id:key.id,wrong:score<1", "'wrong' in 'wrong:score<1' is not one of id, verdict, claim, reply, reason, by, task, "),
+    ("id:key.id,wrong:score<1", "'wrong' in 'wrong:score<1' is not one of id, verdict, claim, reply, reason, by, "),
     ("id:key.id,verdict:score,supported:score<1", "the column of the verdict or conditions of labels, not both"),
     ("id", "option verdict_columns: expected FIELD:COLUMN, got 'id'"),
     ("records:key", "verdicts.jsonl:2: not JSON"),
@@ -300,9 +300,7 @@ def test_verdicts_are_only_for_replies_that_exist_to_judged_tasks_without_a_judg
     write_rows(Path("verdicts.jsonl"), verdicts(*["supported"] * N))
     given = ["answers.yaml", "replies.jsonl", "--verdicts", "verdicts.jsonl"]
     assert "take the place of a judge; leave out one of the two" in refused(capsys, *given, "--judge", "openai/gpt-4o")
-    assert "verdict_columns: needs the option verdicts" in refused(
-        capsys, *given[:2], "--verdict-columns", "id:doc_id"
-    )
+    assert "verdict_columns: needs the option verdicts" in refused(capsys, *given[:2], "--verdict-columns", "id:doc_id")
     choices = ["refact_judgment_independent", "replies.jsonl", "--data", "sample", "--verdicts", "verdicts.jsonl"]
     assert "task refact_judgment_independent has no judge, so it takes no recorded verdicts" in refused(
         capsys, *choices
