@@ -112,13 +112,7 @@ def _read_file(name: str, path: Path) -> Iterator[tuple[str, Snippet]]:
 
 
 def _passage(row: Row, default_id: str) -> Snippet:
-    """Convert a row to a passage, with `default_id` if the row has no id.
-
-    Blank texts, which some published corpora contain, are allowed; no search finds them.
-
-    Raises:
-        ValueError: The row is invalid; the message says why.
-    """
+    """Convert a row to a passage; blank texts, which some published corpora contain, are found by no search."""
     values = {field: value for field, value in row.items() if value is not None}
     text = next((field for field in _TEXT_FIELDS if field in values), _TEXT_FIELDS[0])
     id = next((field for field in _ID_FIELDS if field in values), "")

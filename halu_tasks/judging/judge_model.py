@@ -285,11 +285,7 @@ class Judge:
     ) -> ModelOutput | ChatReply:
         """Call the judge until it answers, or after more than `most` retries raise its error.
 
-        Args:
-            text: The prompt.
-            config: Settings of the calls.
-            most: The most retries.
-            waits: Whether to wait for a server that has too many calls.
+        `waits` says whether to wait for a server that has too many calls.
         """
         retries = Retries(most)
         while True:

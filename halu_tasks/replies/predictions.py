@@ -188,17 +188,7 @@ def _detected(row: Row, output_field: str) -> tuple[str, str] | None:
 
 
 def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) -> Row:
-    """Convert a row of lm-eval's log of samples to a row of predictions.
-
-    Args:
-        row: The row.
-        id_field: The field of the document with the id, under which the prediction has it.
-        output_field: The field for the reply.
-        targets: The targets that the prediction may state.
-
-    Raises:
-        ValueError: The document has no id, or the row not one reply.
-    """
+    """Convert a row of lm-eval's log of samples to a row of predictions, which may state one of some targets."""
     try:
         doc, replies = row["doc"], [reply for (reply,) in row["resps"]]
         target = _scored_target(row["filtered_resps"][0]) or doc.get("target")

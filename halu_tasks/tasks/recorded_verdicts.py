@@ -18,7 +18,7 @@ from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.judge_correction import squeezed
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.tasks.definition import Task
-from halu_tasks.tasks.label_tables import read_label_rows
+from halu_tasks.tasks.label_tables import id_of, read_label_rows
 
 FIELDS = ("id", "verdict", "claim", "reply", "reason", "by", "task")
 """The fields of a row; `verdict_columns` may give each another column."""
@@ -327,10 +327,7 @@ def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, Rec
     """
     if row.get("task") not in (None, "", task):
         return
-    id, by = row.get("id"), str(row.get("by") or "")
-    id = str(id) if isinstance(id, int) and not isinstance(id, bool) else id  # as in predictions
-    if not isinstance(id, str) or not id:
-        raise ValueError(f"expected the id of an item in 'id', got {id!r}")
+    id, by = id_of(row), str(row.get("by") or "")
     listed, answer = row.get("verdicts"), row.get("reply", row.get("answer"))
     if judged.claims and listed is None and answer and (row.get("facts") or {}).get("asked") == 0:
         listed = []  # which details leave out
