@@ -250,8 +250,9 @@ def _guess_from_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) 
             value = next((key for key in several if key.rpartition(".")[2] == "value"), "")
             label = next((key for key in several if _LABEL.search(key.rpartition(".")[2])), "" if start else value)
             if start or label:
-                named = {"field": path, "by": by, "label": label, "start": start, "end": _end_of(start)}
-                gold = {"annotators": {key: name for key, name in named.items() if name and name != key}}
+                named = {"by": by, "label": label, "start": start, "end": _end_of(start)}
+                changed = {key: name for key, name in named.items() if name and name != key}
+                gold = {"annotators": {"field": path, **changed}}
                 many = len(_different(keys[by]))
                 why = f"{path!r} has records of {many} annotator{'s' * (many > 1)}"
                 yield "spans" if start else "label", _different(keys.get(label, ())), gold, why

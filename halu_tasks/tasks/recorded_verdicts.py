@@ -329,7 +329,8 @@ def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, Rec
         return
     id, by = id_of(row), str(row.get("by") or "")
     listed, answer = row.get("verdicts"), row.get("reply", row.get("answer"))
-    if judged.claims and listed is None and answer and (row.get("facts") or {}).get("asked") == 0:
+    facts = row.get("facts")  # of details, but other programs may have a column of this name
+    if judged.claims and listed is None and answer and isinstance(facts, dict) and facts.get("asked") == 0:
         listed = []  # which details leave out
     if isinstance(listed, list):
         of_reply = answer if isinstance(answer, str) and answer else None

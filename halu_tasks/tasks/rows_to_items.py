@@ -356,11 +356,11 @@ class GoldKeys(Keys):
         assert self.annotators
         keys = self.annotators
         annotations = of_cell(value_at(row, keys.field))
-        if not isinstance(annotations, dict | list):
-            raise ValueError(f"field {keys.field!r} is neither a mapping of annotators nor a list of records")
         if isinstance(annotations, dict):
             yield from annotations.items()
             return
+        if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
+            raise ValueError(f"field {keys.field!r} is neither a mapping of annotators nor a list of records")
         for one in filter(_is_finished, annotations):
             if None in self.labels.values() and self._left_out(value_at(one, keys.label)):
                 continue

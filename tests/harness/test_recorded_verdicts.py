@@ -22,6 +22,8 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import UsageError
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
+from halu_tasks.tasks import get_task
+from halu_tasks.tasks.recorded_verdicts import read_verdicts
 
 PAGE = "docs/recorded-verdicts.md"
 FILES = Path(__file__).parents[1] / "recorded"
@@ -259,6 +261,18 @@ FAULTS = [
     ([SUPPORTED | {"task": "other"}], "contains no verdict of answers; expected one of unsupported, supported in"),
     ([{"id": "q1", "verdicts": ["supported"]}], "expected objects with 'label' in 'verdicts', as of --details"),
 ]
+
+
+def test_another_program_may_have_a_column_of_facts(tmp_path: Path) -> None:
+    row = {
+        "id": "Albert Einstein",
+        "claim": "Born in Ulm.",
+        "verdict": "supported",
+        "reply": "x",
+        "facts": "one",
+    }
+    path = write_rows(tmp_path / "verdicts.jsonl", [row])
+    assert len(read_verdicts(str(path), get_task("factscore"))) == 1
 
 
 @pytest.mark.parametrize("rows, fault", FAULTS)
