@@ -14,6 +14,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
+from halu_tasks.core.errors import UsageError
 from halu_tasks.inspect_adapter.named_scorers import texts_task
 from halu_tasks.inspect_adapter.task_factories import inspect_task, named
 from halu_tasks.solvers.factored_verification import factored_verification as solver
@@ -31,7 +32,7 @@ def halueval_factored(**options: Any) -> Task:
 
 
 @named
-def factored_verification(input: str, prompts: str | None = None) -> Task:
+def factored_verification(input: str | None = None, prompts: str | None = None) -> Task:
     """Check your own texts, claim by claim against their sources, or with another solver.
 
     Args:
@@ -39,4 +40,6 @@ def factored_verification(input: str, prompts: str | None = None) -> Task:
             things up; optionally with `id`, `query` and `label`: Yes if the text hallucinates, No if it does not.
         prompts: A prompt file whose `own_text` replaces the question that solvers such as `with_knowledge` ask.
     """
+    if input is None:
+        raise UsageError("halu_tasks/factored_verification: name a file of texts with -T input=FILE.jsonl")
     return texts_task(input, solver(), prompts)

@@ -100,7 +100,6 @@ def read_passages(files: Mapping[str, Path]) -> Iterator[Snippet]:
 
 
 def _read_file(name: str, path: Path) -> Iterator[tuple[str, Snippet]]:
-    """Read the passages of a file, each with its place for error messages."""
     if not path.name.lower().endswith(_ROWS):
         for number, text in enumerate(split(read_text(path)), 1):
             yield f"{path}, passage {number}", Snippet(f"{name}#{number}", "", text)
@@ -113,13 +112,7 @@ def _read_file(name: str, path: Path) -> Iterator[tuple[str, Snippet]]:
 
 
 def _passage(row: Row, default_id: str) -> Snippet:
-    """Convert a row to a passage, with `default_id` if the row has no id.
-
-    Blank texts, which some published corpora contain, are allowed; no search finds them.
-
-    Raises:
-        ValueError: The row is invalid; the message says why.
-    """
+    """Convert a row to a passage; blank texts, which some published corpora contain, are found by no search."""
     values = {field: value for field, value in row.items() if value is not None}
     text = next((field for field in _TEXT_FIELDS if field in values), _TEXT_FIELDS[0])
     id = next((field for field in _ID_FIELDS if field in values), "")

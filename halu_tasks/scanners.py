@@ -126,11 +126,6 @@ def citations(papers: str = "papers", support: bool = True) -> Scanner[Transcrip
 
 
 def _item(transcript: Transcript, name: str) -> Item:
-    """Return the item of FAVE that asks about a transcript's papers.
-
-    Raises:
-        DataError: The papers are missing or cannot be read.
-    """
     listed = _field_of(transcript, name)
     if not isinstance(listed, list) or not listed:
         raise DataError(f"metadata {name!r}: expected a list of papers, got {type(listed).__name__}")
@@ -244,11 +239,7 @@ def located(reply: str, answer: Answer[list[str]]) -> Result:
 
 
 def _of_replies(scan: Callable[[Transcript, str, Before], Awaitable[Result]]) -> Scanner[Transcript]:
-    """Create a scanner of the reply: the last message of the model that has text; without one, there is no value.
-
-    Args:
-        scan: Scans a transcript, its reply and the messages before that.
-    """
+    """Create a scanner of the reply: the last message of the model that has text; without one, there is no value."""
 
     async def scan_transcript(transcript: Transcript) -> Result:
         messages = transcript.messages
@@ -264,16 +255,7 @@ def _of_replies(scan: Callable[[Transcript, str, Before], Awaitable[Result]]) ->
 
 
 def _source_of(transcript: Transcript, before: Before, name: str | None) -> str:
-    """Return the source that a reply is checked against.
-
-    Args:
-        transcript: The transcript.
-        before: The messages before its reply.
-        name: The name of a field of the sample's metadata; None for all that the user and tools wrote before the reply.
-
-    Raises:
-        DataError: The field is missing, or no message precedes the reply.
-    """
+    """Return a field of the sample's metadata or, without its name, all that users and tools wrote before the reply."""
     if name is not None:
         value = _field_of(transcript, name)
         parts = value if isinstance(value, list) else [value]
@@ -284,15 +266,6 @@ def _source_of(transcript: Transcript, before: Before, name: str | None) -> str:
 
 
 def _field_of(transcript: Transcript, name: str) -> Any:
-    """Return a field of the sample's metadata.
-
-    Args:
-        transcript: The transcript.
-        name: The name of the field, or a path to one within others, as in `value_at`.
-
-    Raises:
-        DataError: The field is missing.
-    """
     # logs of Inspect have the metadata of the sample in a field of its own; other sources have no samples
     metadata = transcript.metadata.get("sample_metadata", transcript.metadata)
     try:
@@ -302,7 +275,6 @@ def _field_of(transcript: Transcript, name: str) -> Any:
 
 
 def _written(before: Before, *roles: str) -> str:
-    """Return what was written before the reply in these roles."""
     return "\n\n".join(text for message in before if message.role in roles and (text := message.text.strip()))
 
 

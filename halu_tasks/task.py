@@ -14,10 +14,13 @@ from typing import Any
 from inspect_ai import Task
 from inspect_ai import task as inspect_task
 
+from halu_tasks.core.errors import UsageError
 from halu_tasks.inspect_adapter.task_factories import inspect_task as task_of
 
 
 @inspect_task
-def task(config: str, **options: Any) -> Task:
+def task(config: str | None = None, **options: Any) -> Task:
     """Run the task that a task file defines."""
+    if config is None:
+        raise UsageError("halu_tasks/task: name a task file with -T config=FILE.yaml")
     return task_of(config, **options)

@@ -172,6 +172,5 @@ def _extended(best: Alignments, at: int, length: int) -> tuple[float, list[Span]
 
 
 def _inside_words(text: str, positions: list[int]) -> list[bool]:
-    """For each position in the text without white space, whether it is inside a word."""
     inside = [b == a + 1 and text[a].isalnum() and text[b].isalnum() for a, b in pairwise(positions)]
     return [False, *inside, False]

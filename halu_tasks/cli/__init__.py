@@ -160,6 +160,7 @@ def command_line() -> CommandGroup:
 
 def _run(arguments: list[str]) -> int:
     import logging
+    import re
     from contextlib import suppress
 
     import click
@@ -181,7 +182,8 @@ def _run(arguments: list[str]) -> int:
         return ended.exit_code
     except click.ClickException as error:
         of = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "halu-tasks"
-        return _report(f"{error.format_message().rstrip('.')}; see {of} --help", 2)
+        message = re.sub(r"\.?:? \(?Did you mean (.+\?)\)?$", r" (did you mean \1)", error.format_message()).rstrip(".")
+        return _report(f"{message}; see {of} --help", 2)
     except KeyboardInterrupt:
         return _report("interrupted", RunInterrupted.exit_status)
     except HaluTasksError as error:
@@ -194,7 +196,6 @@ def _run(arguments: list[str]) -> int:
 
 
 def _report(message: str, status: int) -> int:
-    """Print an error on one line; return the exit status."""
     from halu_tasks.cli.output import warn
 
     warn(message)

@@ -143,7 +143,6 @@ def collect(
 
 
 def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
-    """Make the dataset of a build, and print what became of its documents; return the exit status."""
     from halu_tasks.builders import collect as collecting
 
     collection = collecting.collect(folder, **asdict(options))

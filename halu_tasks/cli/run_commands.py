@@ -120,7 +120,7 @@ def run(
     from halu_tasks.tasks.task_registry import files_at, is_group, tasks_at
 
     if not dry_run and (price or calls_per_minute or tokens_per_second):
-        raise UsageError("--price, --calls-per-minute and --tokens-per-second only have a meaning with --dry-run")
+        raise UsageError("--price, --calls-per-minute and --tokens-per-second need --dry-run")
     groups = [str(file) for name in tasks.split(",") for file in files_at(name.strip()) if is_group(file)]
     selected = [*tasks_at(tasks.split(",")).values()]
     if unused := options.unsupported({name for task, _ in selected for name in task.prompts.task_options}):
@@ -183,7 +183,6 @@ def _check_methods(runs: Sequence[ModelRun], tasks: Sequence[Task]) -> None:
 def _show(
     runs: Sequence[ModelRun], plan: Sequence[CallPlan], left_out: Mapping[str, HaluTasksError], *, as_json: bool
 ) -> int:
-    """Print the commands of runs, and why models cannot be run; return the exit status."""
     from halu_tasks.runs.child_process import shell_line
 
     for name, error in left_out.items():
@@ -295,7 +294,6 @@ def _left_out(runs: Sequence[ModelRun], tasks: Sequence[Task], options: Options)
 def _finish(
     runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], folder: Path, groups: Sequence[str], *, json: bool
 ) -> int:
-    """Write the report, with the means of files of groups, and print what is done; return the exit status."""
     from halu_tasks.report.write import write_report
 
     results: dict[str, dict[str, Any]] = {}

@@ -123,7 +123,6 @@ def _print_figures(scored: ScoredFile) -> None:
 
 
 def _print_people(beside: AnnotatorComparison) -> None:
-    """Print the replies beside the annotators of their items, all against the same gold."""
     people = beside.people
     say(f"\n{people.about}; Krippendorff's alpha {format_estimate(people.alpha, '.4f')}")
     rows = [

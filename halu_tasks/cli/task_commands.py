@@ -47,7 +47,6 @@ def list_tasks(*, json: Annotated[bool, Help("print one JSON object instead of t
 
 
 def _listed() -> dict[str, Any]:
-    """Return the tasks with the metrics that their scorers have, and the groups."""
     from halu_tasks.tasks import registry
 
     tasks, groups = registry()

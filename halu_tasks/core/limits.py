@@ -22,7 +22,6 @@ LIMITS = {
         1 << 28,
         "bytes in a text that is read as a whole, in a cell of a table, or in a part of an archive, unpacked",
     ),
-    "max_blank": (1_000_000, "blank lines one after another in a text file"),
     "max_ratio": (200, "bytes unpacked of each byte of a compressed file, where these are more than `max_text`"),
     "max_cells": (2_000_000, "cells in a workbook, with empty ones in between"),
     "max_values": (100_000, "values in a YAML file, with what its aliases repeat"),

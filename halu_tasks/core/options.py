@@ -326,11 +326,11 @@ class Options(ScoringOptions, AskingOptions, DataOptions):
                 if not all(pair.partition(":")[::2]):
                     raise UsageError(f"option {name}: expected FIELD:COLUMN, got {pair!r}")
         if self.verdict_columns and self.verdicts is None:
-            raise UsageError("option verdict_columns: only has a meaning with verdicts")
+            raise UsageError("option verdict_columns: needs the option verdicts")
         if self.verdicts is not None and self.judge is not None:
             raise UsageError("option verdicts: recorded verdicts take the place of a judge; leave out one of the two")
         if self.judge_price is not None and self.judge_max_cost is None:
-            raise UsageError("option judge_price: only has a meaning with judge_max_cost")
+            raise UsageError("option judge_price: needs the option judge_max_cost")
         _ = self.assumption
 
     @classmethod

@@ -88,11 +88,7 @@ def cached(address: HubAddress) -> Path | None:
 
 @contextmanager
 def _one_line(name: str) -> Iterator[None]:
-    """Turn the errors of both libraries into one-line errors.
-
-    Args:
-        name: What is loaded: an address on the Hub, perhaps with a split, or a local file or folder.
-    """
+    """Turn the errors of both libraries into one line about what is loaded, on the Hub or not."""
     from datasets.exceptions import DatasetNotFoundError, DatasetsError
     from huggingface_hub import errors
 

@@ -155,7 +155,6 @@ def locate_own(source: OwnSource, names: Sequence[str], options: Options = NO_OP
 
 
 def _matching(folder: Path, name: str) -> list[Path]:
-    """List the files that match a name or pattern, sorted by name."""
     if (folder / name).is_file():
         return [folder / name]
     try:
@@ -188,12 +187,10 @@ def _user_dataset(dataset: Dataset, options: Options) -> LocatedData:
 
 
 def _with_columns(sha256: str, options: Options) -> str:
-    """Combine a checksum with the columns that the user named."""
     return stable_hash(sha256, *sorted(options.columns)) if options.columns else sha256
 
 
 def _check_unset(options: Options, *names: str) -> None:
-    """Raise UsageError if an option is set that does not apply to the data."""
     for name in names:
         if name in options.changed():
             kinds = " or a folder in its layout" if name != "columns" else ", a folder or a file of your own"

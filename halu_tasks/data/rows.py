@@ -69,16 +69,6 @@ def read_rows(
 
 
 def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Row:
-    """Rename the fields of a row.
-
-    Args:
-        row: The row.
-        columns: The present names, by new name.
-        fields: The required fields.
-
-    Raises:
-        ValueError: The row lacks the column of a required field.
-    """
     for name, column in columns.items():
         if column not in row and name in fields:
             raise ValueError(f"column {column!r} ({name}:{column}) is missing (has {', '.join(map(repr, row))})")
@@ -133,7 +123,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         DataError: The file cannot be read or is not UTF-8, or a line is longer than `max_line`; the message names the
             file and, if possible, the line.
     """
-    most, most_blank, blank = limit("max_line"), limit("max_blank"), 0
+    most = limit("max_line")
     try:
         gz = path.suffix.lower() == ".gz"
         with file_errors(path), path.open("rb") as raw, gzip.open(raw) if gz else raw as file:
@@ -142,9 +132,6 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
             for number, line in enumerate(iter(partial(file.readline, most + 1), b""), 1):
                 if len(line) > most:
                     raise exceeded("max_line", f"{path}:{number}")
-                blank = 0 if line.strip() else blank + 1
-                if blank > most_blank:
-                    raise exceeded("max_blank", f"{path}:{number}")
                 if unpacked:
                     unpacked.add(len(line))
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -377,7 +364,6 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def _delimiter(head: str) -> str:
-    """Find the character that separates column names: a comma, semicolon or tab."""
     unquoted = "".join(head.split('"')[::2])
     return max(",;\t", key=unquoted.count)
 

@@ -77,27 +77,17 @@ def export_hub(
 
 
 def _check_publishable(public: PublicRun, *, partial: bool) -> None:
-    """Check that a run belongs in a leaderboard.
-
-    Raises:
-        DataError: It does not.
-    """
     run = public.run
     if run.provenance.data == "sample":
-        raise DataError("is a result on the packaged sample, not on the benchmark, so it belongs in no leaderboard")
+        raise DataError("is a result on the packaged sample, which does not belong in a leaderboard")
     if len(run.scores) < run.expected_replies and not partial:
         raise DataError(
-            f"has {len(run.scores):,} of {run.expected_replies:,} replies; to export it all the same, with these "
+            f"has {len(run.scores):,} of {run.expected_replies:,} replies; to export it anyway, with these "
             "numbers in its notes, add --partial"
         )
 
 
 def _entry(public: PublicRun, dataset: str, source: str | None) -> EvalResultEntry:
-    """Return the entry of a run.
-
-    Raises:
-        DataError: It has no figure of which higher values are better.
-    """
     from huggingface_hub import EvalResultEntry
 
     run, address = public.run, public.data_on_hub

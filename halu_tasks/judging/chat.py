@@ -121,7 +121,6 @@ def _refusal(response: ClientResponse, content: bytes) -> ChatError:
 
 
 def _stated_error(body: Any) -> str:
-    """Return the error message in a response; an empty string if there is none."""
     error = body.get("error", body) if isinstance(body, Mapping) else None
     if not isinstance(error, Mapping):
         return error if isinstance(error, str) else ""
@@ -130,11 +129,6 @@ def _stated_error(body: Any) -> str:
 
 
 def _reply(content: bytes) -> ChatReply:
-    """Read the body of a response.
-
-    Raises:
-        ChatError: It has no message.
-    """
     try:
         completion = json.loads(content)
     except (ValueError, RecursionError):

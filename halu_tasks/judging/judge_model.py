@@ -191,12 +191,10 @@ class Judge:
         return self._first_spec.questions(item, reply, self._max_characters)
 
     def _count_unanswered(self, by_reply: Sequence[Sequence[Question]]) -> int:
-        """Count the different first questions that have no cached verdict."""
         keys = {self._key(self._first_spec.text(question)) for questions in by_reply for question in questions}
         return sum(self._cached(key, self._first_spec) is None for key in keys)
 
     def _mean_cost(self) -> float:
-        """Return the mean cost of an answer so far, failed attempts included; 0 before the first answer."""
         return self.budget.spent / self._answers if self.budget and self._answers else 0.0
 
     async def _verdicts(self, item: Item, first: Sequence[Question]) -> list[Verdict]:
@@ -287,11 +285,7 @@ class Judge:
     ) -> ModelOutput | ChatReply:
         """Call the judge until it answers, or after more than `most` retries raise its error.
 
-        Args:
-            text: The prompt.
-            config: Settings of the calls.
-            most: The most retries.
-            waits: Whether to wait for a server that has too many calls.
+        `waits` says whether to wait for a server that has too many calls.
         """
         retries = Retries(most)
         while True:
@@ -403,6 +397,8 @@ class JudgeFailures:
 
 
 def _open_model(name: str, address: str | None) -> Model:
+    if "/" not in name:
+        raise JudgeError(f"judge {name!r}: expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini")
     # compatible servers have chat completions, but rarely the newer responses API
     settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
     try:

@@ -162,7 +162,6 @@ def has_server(model: Model) -> bool:
 
 
 def _identity(model: Model) -> tuple[str, str]:
-    """Return a model's name and the address of its server; empty if unknown."""
     return str(model), str(getattr(model.api, "base_url", None) or "")
 
 

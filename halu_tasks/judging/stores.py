@@ -82,7 +82,6 @@ class VerdictStore:
 
 
 def _if_damaged(path: Path, error: Exception) -> str:
-    """Return advice about a damaged database; an empty string for other errors."""
     # errors of files and locks, and of a full disk, are OperationalErrors
     if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.OperationalError):
         return ""

@@ -268,7 +268,6 @@ def _records(
 
 
 def _batches(values: Iterable[_T], size: int | None) -> Iterator[list[_T]]:
-    """Divide values into lists of a size, or into a single list."""
     iterator = iter(values)
     while batch := list(islice(iterator, size)):
         yield batch
@@ -385,11 +384,6 @@ class ScoreParts:
     def _replies(
         self, evaluation: Evaluation, items: ItemStore, shards: dict[int, tuple[str, str]]
     ) -> Iterator[ItemReply]:
-        """Read the replies of files with their items.
-
-        Raises:
-            DataError: A row is malformed, an id is unknown, or a file has no rows, as when its upload failed.
-        """
         for number, (path, _) in shards.items():
             for row in prediction_rows(Path(path), *self.fields, evaluation):
                 numbered_item = items.find(row.id)

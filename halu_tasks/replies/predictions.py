@@ -145,11 +145,6 @@ def prediction_rows(
 
 
 def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, str] | None) -> tuple[str, int, Reply]:
-    """Read the id, the epoch and the reply of a row.
-
-    Raises:
-        ValueError: A field is missing or has a wrong value; the message says which.
-    """
     id, output, target = row.get(id_field), row.get(output_field), row.get("target")
     id = str(id) if _is_number(id, int) else id  # as in rows of users' tasks
     probability, epoch = row.get("probability"), row.get("epoch")
@@ -164,7 +159,8 @@ def _prediction(row: Row, id_field: str, output_field: str, choices: tuple[str, 
             raise ValueError("a probability alone needs the task's doc_to_choice, whose first label it is of")
         output = choices[probability < 0.5]
     if not isinstance(id, str) or not isinstance(output, str):
-        types = ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
+        named = ((key, "null" if value is None else type(value).__name__) for key, value in row.items())
+        types = ", ".join(f"{key!r}: {kind}" for key, kind in named) or "an empty object"
         hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
         hint = '; write "" for an empty reply, or leave the row out' if row.get(output_field, "") is None else hint
         hint = f"; write one row for each item, {_ALL_SPANS}" if row.keys() >= {"start", "end"} else hint
@@ -185,24 +181,14 @@ def _detected(row: Row, output_field: str) -> tuple[str, str] | None:
     spans_by_field = {name: row[name] for name in DETECTED if row.get(name) is not None and name != output_field}
     for name, spans in spans_by_field.items():
         if marks_of(spans) is None:
-            raise ValueError(f"{name} is no list of [start, end] or of records with start and end")
+            raise ValueError(f"{name} is not a list of [start, end] pairs or of records with start and end")
     if "spans" in spans_by_field and len(spans_by_field) > 1:
         raise ValueError(f"has both spans and {[*spans_by_field][1]}, of which one is the reply; leave the other out")
     return (next(iter(spans_by_field)), json.dumps(spans_by_field, ensure_ascii=False)) if spans_by_field else None
 
 
 def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) -> Row:
-    """Convert a row of lm-eval's log of samples to a row of predictions.
-
-    Args:
-        row: The row.
-        id_field: The field of the document with the id, under which the prediction has it.
-        output_field: The field for the reply.
-        targets: The targets that the prediction may state.
-
-    Raises:
-        ValueError: The document has no id, or the row not one reply.
-    """
+    """Convert a row of lm-eval's log of samples to a row of predictions, which may state one of some targets."""
     try:
         doc, replies = row["doc"], [reply for (reply,) in row["resps"]]
         target = _scored_target(row["filtered_resps"][0]) or doc.get("target")
@@ -211,7 +197,7 @@ def _logged(row: Row, id_field: str, output_field: str, targets: Sequence[str]) 
             return values | {output_field: replies[0]}
         first, second = (float(likelihood) for likelihood, _ in replies)
     except (KeyError, TypeError, ValueError):
-        raise ValueError(f"is no sample of lm-eval with one reply and a document with the field {id_field!r}") from None
+        raise ValueError(f"is not a sample of lm-eval with one reply and a field {id_field!r}") from None
     probability = probability_of_likelihoods(first, second)
     return values | ({output_field: ""} if probability is None else {"probability": probability})
 
@@ -237,7 +223,6 @@ def _rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, R
 
 
 def _table_rows(file: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
-    """Read the rows of a table; an empty cell of an optional column counts as missing."""
     try:
         for number, row in table_lines(file, {id_field: ()}, (output_field, *_OPTIONAL)):
             for name in _OPTIONAL.keys() & row.keys() - {id_field, output_field}:

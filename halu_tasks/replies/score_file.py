@@ -325,7 +325,6 @@ def _number(file: Path, table: str = "replies") -> int:
 
 
 def _has_fact(file: Path, fact: str) -> bool:
-    """Whether a score of a file has a fact, such as a probability."""
     return next(query(file, "SELECT 1 FROM scores WHERE score LIKE ? LIMIT 1", (f'%{fact}":%',)), None) is not None
 
 
@@ -353,7 +352,6 @@ def _by_cluster(
 
 
 def _without_reply(items: ItemStore, files: Sequence[Path], epochs: Sequence[int]) -> Iterator[ItemReply]:
-    """Yield an empty reply for each item and epoch without one."""
     replied = np.zeros((len(items), len(epochs)), dtype=bool)
     places = {epoch: place for place, epoch in enumerate(epochs)}
     for file in files:
@@ -372,7 +370,6 @@ def _missing_warning(job: ScoreParts, items: int, epochs: int, missing: int) -> 
 
 
 def _verdict_warnings(evaluation: Evaluation, scores: Sequence[ScoredReply]) -> list[str]:
-    """Warn of recorded verdicts that fit no reply, and of replies without a verdict."""
     if not (recorded := evaluation.recorded):
         return []
     labels = Counter(verdict.label == FAILED for score in scores for verdict in score.verdicts)
@@ -404,14 +401,14 @@ def _score(record: Record) -> ScoredReply:
 
 def _part(metric: Metric, columns: Columns) -> Sums | Columns:
     """Return a metric's sums over clusters, or the columns of a metric that compares items across clusters."""
+    if not metric.has_sums:
+        return columns.only(metric.columns)
     sums = metric.sums_of_items(columns)
-    if isinstance(sums, Sums):
-        return sums.by_cluster(columns.cluster, columns.clusters).unique()
-    return columns.only(metric.columns)
+    assert isinstance(sums, Sums)
+    return sums.by_cluster(columns.cluster, columns.clusters).unique()
 
 
 def _repeated(job: ScoreParts, first: Record, second: Record) -> tuple[tuple[int, int], str]:
-    """Return the place and the error of a second reply to an item in an epoch."""
     path, other = (job.shards[record.shard][0] for record in (second, first))
     in_epoch = f" in epoch {second.epoch}" if second.epoch != 1 else ""
     in_file = "" if path == other else f" of {other}"
@@ -430,11 +427,6 @@ def _estimate(metric: Metric, parts: Sequence[Sums | Columns]) -> Estimate | Non
 
 
 def _write_details(files: Sequence[Path], path: Path, *, epochs: bool) -> None:
-    """Write how each reply was read and scored as JSON Lines, in the order of the data.
-
-    Raises:
-        DataError: The file cannot be written.
-    """
     with atomic_write(path, "details") as file:
         for record in records_by_item(files):
             detail = {"epoch": record.epoch} if epochs else {}

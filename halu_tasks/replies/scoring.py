@@ -97,7 +97,7 @@ def prepare_judge(evaluation: Evaluation, costs: Path | None = None, *, asks: bo
     """
     check_reference_labels(evaluation)
     if evaluation.options.verdicts and not evaluation.task.judge_spec:
-        raise UsageError(f"task {evaluation.task.name} has no judge, so recorded verdicts say nothing of it")
+        raise UsageError(f"task {evaluation.task.name} has no judge, so it takes no recorded verdicts")
     if evaluation.options.verdicts and asks:
         raise UsageError("option verdicts: recorded verdicts are on replies that exist; use halu-tasks score")
     judged = evaluation.task.judge_spec

@@ -33,11 +33,10 @@ from halu_tasks.replies.warnings import REPORT_FOLLOWS
 from halu_tasks.results.run import COMMAND, IS_REJECTED, SETTINGS, TRANSPORT, cause_of
 from halu_tasks.runs.child_process import flags, repeated, run_harness, shell_line
 from halu_tasks.runs.model_specs import Harness, HarnessModel, named_model, set_by_run
+from halu_tasks.tasks import Task, build
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
-
-    from halu_tasks.tasks import Task
 
 LOGS, RESULTS, CACHE = "logs", "results", "replies"
 """In a folder: Inspect's logs, lm-eval's results, and lm-eval's cache of replies."""
@@ -285,9 +284,10 @@ def checksum_of(task: Task, file: Path | None, options: Options) -> str:
         options: The options that say which data and prompts the user wants.
 
     Raises:
+        UsageError: The task does not support an option.
         DataError: The data cannot be read.
     """
-    located = task.data.locate(options)
+    located = build(task, options.restricted_to(task.prompts.task_options)).located
     files = [path for path in (file, *map(Path, options.prompts)) if path and path.is_file()]
     examples = [part.sha256] if file and (part := task.data.training_data(options)) else []
     return stable_hash(located.sha256, *map(sha256_of, files), *examples)

@@ -214,7 +214,6 @@ def _is_full(metric: Metric, value: float) -> bool:
 
 @contextmanager
 def _naming(file: TaskFile, key: str, about: str = "") -> Iterator[None]:
-    """Add the file, a key and `about` to errors."""
     try:
         yield
     except ValueError as error:

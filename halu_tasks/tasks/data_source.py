@@ -66,7 +66,6 @@ def _source(value: Any) -> Any:
 
 
 def _own_fields(value: Any) -> Any:
-    """Convert a list of fields to a mapping of each field to the column of the same name."""
     names = isinstance(value, list) and all(isinstance(name, str) for name in value)
     return {name: name for name in value} if names else value
 

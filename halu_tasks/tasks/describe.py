@@ -100,7 +100,6 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[Summary]:
 
 
 def _counts(task: Task, located: LocatedData, items: Iterable[Item]) -> Summary:
-    """Count items: by label, by value of each tag, and their gold spans or strings."""
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = defaultdict(Counter)
     clusters: set[str] = set()

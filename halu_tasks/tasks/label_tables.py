@@ -69,6 +69,18 @@ def read_label_rows(path: Path, needed: Iterable[str] = ("id", "label")) -> Iter
         )
 
 
+def id_of(row: Row) -> str:
+    """Return the id of the item that a row is about, which may be a number as in predictions.
+
+    Raises:
+        ValueError: There is none.
+    """
+    id = row.get("id")
+    if type(id) is not int and not (isinstance(id, str) and id):
+        raise ValueError(f"expected the id of an item in 'id', got {id!r}")
+    return str(id)
+
+
 def read_reference_labels(path: str, task: Task, ids: Collection[str] | None = None) -> ReferenceLabels:
     """Read the labels of a judged task's replies: JSON Lines, a JSON array, a CSV file or a workbook.
 
@@ -124,9 +136,7 @@ def _labels(row: Row, task: str, judged: JudgeSpec) -> Iterator[VerdictLabel]:
     """
     if row.get("task") not in (None, "", task):
         return
-    id, claim, by = row.get("id"), row.get("claim") or "", row.get("by") or ""
-    if not isinstance(id, str) or not id:
-        raise ValueError(f"expected the id of an item in 'id', got {id!r}")
+    id, claim, by = id_of(row), row.get("claim") or "", row.get("by") or ""
     if row.get("verdicts") not in (None, ""):
         yield from _labels_of_details(row, id, str(by), judged)
         return

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -103,7 +104,8 @@ def draft(name: str, file: Path, shown_as: str, *, judged: bool = False) -> tupl
     ]
     named = {re.sub(r"\W+", "_", path): path for path in prompt_paths}
     if not named:
-        raise DataError(f"{file}: none of the first {len(rows)} rows has a field with a text to ask about")
+        fields = ", ".join(map(repr, columns)) or "none"
+        raise DataError(f"{file}: no field has texts of several words to ask about (fields: {fields})")
     text_path = gold.pop("text", None)
     text = next((name for name, path in named.items() if path == text_path), None)
     text = text if text != "text" and len(named) > 1 else None
@@ -155,7 +157,6 @@ def _is_few(values: Sequence[Any]) -> bool:
 
 
 def _joined(value: Any) -> str | None:
-    """Join texts; None if the value is neither a text nor a list of texts."""
     parts = value if isinstance(value, list) else [value]
     return "\n".join(parts) if all(isinstance(part, str) for part in parts) else None
 
@@ -209,31 +210,14 @@ def _why_unfit(rows: Sequence[Row], columns: Mapping[str, Sequence[Any]]) -> str
 _Guess = tuple[str, list[str], dict[str, Any], str]
 
 
-class _RecordFields(NamedTuple):
-    """The fields of records by their dotted path, with all their values, and those that are within further lists."""
-
-    values: dict[str, list[Any]]
-    nested: set[str]
-
-
-def _record_fields(records: Iterable[Row]) -> _RecordFields:
-    keys = _RecordFields({}, set())
-
-    def add(record: Row, within: str, *, nested: bool) -> None:
-        for name, value in record.items():
-            inner = value if isinstance(value, list) and value and isinstance(value[0], dict) else None
-            if isinstance(value, dict):
-                add(value, f"{within}{name}.", nested=nested)
-            elif inner:
-                for each in inner:
-                    add(each, f"{within}{name}.", nested=True)
-            elif value not in (None, [], ""):
-                keys.values.setdefault(f"{within}{name}", []).append(value)
-                keys.nested.update([f"{within}{name}"] * nested)
-
-    for record in records:
-        add(record, "", nested=False)
-    return keys
+def _record_fields(record: Row, within: str = "", *, nested: bool = False) -> Iterator[tuple[str, Any, bool]]:
+    """Yield the dotted path and the value of each field of a record, and whether it is within a further list."""
+    for name, value in record.items():
+        is_list = isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+        for inner in value if is_list else [value] if isinstance(value, dict) else ():
+            yield from _record_fields(inner, f"{within}{name}.", nested=nested or is_list)
+        if not is_list and not isinstance(value, dict) and value not in (None, [], ""):
+            yield f"{within}{name}", value, nested
 
 
 def _guess_from_mappings(columns: Mapping[str, list[Any]]) -> Iterator[_Guess]:
@@ -252,7 +236,10 @@ def _guess_from_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) 
     """Guess from lists of spans or records, which may name annotators."""
     for path, values in columns.items():
         lists = [*chain.from_iterable(value for value in values if isinstance(value, list))]
-        keys, nested = _record_fields(record for record in lists if isinstance(record, dict))
+        keys, nested = defaultdict[str, list[Any]](list), set[str]()
+        for key, content, is_nested in chain(*(_record_fields(each) for each in lists if isinstance(each, dict))):
+            keys[key].append(content)
+            nested |= {key} if is_nested else set()
         starts = [key for key in keys if _end_of(key) in keys and all(type(start) is int for start in keys[key])]
         by = next((key for key in reversed(keys) if _WHO.search(key) and key not in nested), None)
         if by:
@@ -263,8 +250,9 @@ def _guess_from_records(columns: Mapping[str, list[Any]], texts: Sequence[str]) 
             value = next((key for key in several if key.rpartition(".")[2] == "value"), "")
             label = next((key for key in several if _LABEL.search(key.rpartition(".")[2])), "" if start else value)
             if start or label:
-                named = {"field": path, "by": by, "label": label, "start": start, "end": _end_of(start)}
-                gold = {"annotators": {key: name for key, name in named.items() if name and name != key}}
+                named = {"by": by, "label": label, "start": start, "end": _end_of(start)}
+                changed = {key: name for key, name in named.items() if name and name != key}
+                gold = {"annotators": {"field": path, **changed}}
                 many = len(_different(keys[by]))
                 why = f"{path!r} has records of {many} annotator{'s' * (many > 1)}"
                 yield "spans" if start else "label", _different(keys.get(label, ())), gold, why

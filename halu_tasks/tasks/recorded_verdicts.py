@@ -18,7 +18,7 @@ from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.judge_correction import squeezed
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.tasks.definition import Task
-from halu_tasks.tasks.label_tables import read_label_rows
+from halu_tasks.tasks.label_tables import id_of, read_label_rows
 
 FIELDS = ("id", "verdict", "claim", "reply", "reason", "by", "task")
 """The fields of a row; `verdict_columns` may give each another column."""
@@ -154,7 +154,6 @@ class LabelCondition(NamedTuple):
 
 
 def _number(value: Any) -> float | None:
-    """Return a value as a number; None if it is none."""
     if isinstance(value, list):
         return float(len(value))
     try:
@@ -207,7 +206,7 @@ class VerdictColumns:
                 conditions.append(LabelCondition(label, *condition.groups()))
             else:
                 names = f"{', '.join((*FIELDS, _RECORDS))}, or a label of the judge: {', '.join(judged.read.labels)}"
-                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is none of {names}")
+                raise UsageError(f"option verdict_columns: {name!r} in {pair!r} is not one of {names}")
         if conditions and "verdict" in columns:
             raise UsageError("option verdict_columns: give the column of the verdict or conditions of labels, not both")
         records = columns.pop(_RECORDS, None)
@@ -259,7 +258,6 @@ class VerdictColumns:
         return value
 
     def _label(self, row: Row) -> str | None:
-        """Return the label whose condition holds of a row; None if a value is missing."""
         values = {condition.column: self._value(row, condition.column) for condition in self.conditions}
         if any(map(_is_missing, values.values())):
             return None
@@ -329,12 +327,10 @@ def _verdicts(row: Row, task: str, judged: JudgeSpec) -> Iterator[tuple[str, Rec
     """
     if row.get("task") not in (None, "", task):
         return
-    id, by = row.get("id"), str(row.get("by") or "")
-    id = str(id) if isinstance(id, int) and not isinstance(id, bool) else id  # as in predictions
-    if not isinstance(id, str) or not id:
-        raise ValueError(f"expected the id of an item in 'id', got {id!r}")
+    id, by = id_of(row), str(row.get("by") or "")
     listed, answer = row.get("verdicts"), row.get("reply", row.get("answer"))
-    if judged.claims and listed is None and answer and (row.get("facts") or {}).get("asked") == 0:
+    facts = row.get("facts")  # of details, but other programs may have a column of this name
+    if judged.claims and listed is None and answer and isinstance(facts, dict) and facts.get("asked") == 0:
         listed = []  # which details leave out
     if isinstance(listed, list):
         of_reply = answer if isinstance(answer, str) and answer else None

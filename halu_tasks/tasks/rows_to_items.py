@@ -353,15 +353,14 @@ class GoldKeys(Keys):
         return marks
 
     def _annotations(self, row: Row, answer: AnswerKind) -> Iterator[tuple[str, Any]]:
-        """Yield the annotator and the labels or spans of each annotation of a row."""
         assert self.annotators
         keys = self.annotators
         annotations = of_cell(value_at(row, keys.field))
-        if not isinstance(annotations, dict | list):
-            raise ValueError(f"field {keys.field!r} is no mapping of annotators and no list of records")
         if isinstance(annotations, dict):
             yield from annotations.items()
             return
+        if not isinstance(annotations, list) or not all(isinstance(one, dict) for one in annotations):
+            raise ValueError(f"field {keys.field!r} is neither a mapping of annotators nor a list of records")
         for one in filter(_is_finished, annotations):
             if None in self.labels.values() and self._left_out(value_at(one, keys.label)):
                 continue
@@ -441,7 +440,6 @@ def flagged(text: str, tokens: Any, flags: Any) -> list[Mark]:
 
 
 def _answer_names(answer: AnswerKind) -> tuple[str, ...]:
-    """Return the labels, or the categories of spans, from the worst to the best."""
     return answer.labels if isinstance(answer, Label) else (*answer.categories,) if isinstance(answer, Spans) else ()
 
 

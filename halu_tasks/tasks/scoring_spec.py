@@ -61,7 +61,6 @@ _ALONE = re.compile(r"\{\{\s*\w+\s*\}\}")
 
 
 def _names_of_labels(value: Any) -> Any:
-    """Convert a list of labels to a mapping of labels to their names in metrics, which are empty."""
     if not isinstance(value, list | tuple):
         return value
     if not all(isinstance(label, str) for label in value):
@@ -72,7 +71,6 @@ def _names_of_labels(value: Any) -> Any:
 
 
 def _names_of_categories(value: Any) -> Any:
-    """Convert a list of categories to a mapping of categories to their names in metrics."""
     return {category: slug(category) for category in value} if isinstance(value, list | tuple) else value
 
 
@@ -243,10 +241,6 @@ class ScoringSpec(Keys):
         return {mode: replace(each, metrics=self._reported(mode, each, entries)) for mode, each in scorers.items()}
 
     def _scorer(self, mode: str, spec: Any) -> TaskScorer:
-        """Make the scorer of a mode.
-
-        Its arguments `reading` and `labels` default to the reading and labels of the answer or the judge.
-        """
         arguments: dict[str, Any] = {}
         usual = {"labels": self.judge.labels} if self.judge else self.answer.scorer_arguments()
         try:
@@ -286,14 +280,13 @@ class ScoringSpec(Keys):
         return {mode: replace(scorer, metrics=(*scorer.metrics, *of_mode[mode])) for mode, scorer in scorers.items()}
 
     def _check_columns(self, key: str, metrics: Iterable[Metric], facts: Iterable[str]) -> None:
-        """Check that the user's metrics read only columns that exist."""
         columns = column_names(facts)
         for metric in metrics:
             if unknown := sorted(_facts_of(metric) - columns):
                 names = ", ".join(sorted(columns))
                 raise KeyFault(
                     key,
-                    f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is no column"
+                    f"{metric.name} ({metric.place}) reads {unknown[0]!r}, which is not a column"
                     f"{did_you_mean(unknown[0], columns)}; there are {names} and tag_NAME of each tag",
                 )
             try:

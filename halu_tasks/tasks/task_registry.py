@@ -222,7 +222,8 @@ def listed(task: Task) -> dict[str, Any] | None:
 
 def _lookup(named: Mapping[str, Named], name: str, what: str) -> Named:
     if name not in named:
-        raise UsageError(unknown(what, name, named))
+        advice = "the name of a task file ends in .yaml" if Path(name).is_file() else "halu-tasks list shows all"
+        raise UsageError(f"unknown {what} {name!r}{did_you_mean(name, named)}; {advice}")
     return named[name]
 
 
@@ -275,7 +276,9 @@ def get_source(name: str) -> Source:
     Raises:
         UsageError: There is none; the message lists the sources.
     """
-    return _lookup(sources(), name, "source")
+    if (source := sources().get(name)) is None:
+        raise UsageError(unknown("source", name, sources()))
+    return source
 
 
 def prompt_names() -> set[str]:

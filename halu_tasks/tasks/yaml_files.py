@@ -120,7 +120,6 @@ def _read(path: Path, seen: set[Path], files_read: dict[Path, tuple[Path, Entrie
 
 
 def _own_entries(path: Path) -> Entries:
-    """Read one file without the files that it includes."""
     nodes: list[tuple[int, Any, Any]] = []
     with open_yaml(path) as loader:
         function = {"!function": lambda loader, node: FunctionName(str(loader.construct_scalar(node)), path.parent)}

@@ -137,13 +137,6 @@ def test_a_limit_can_be_set_and_is_named(limit: str, value: str, here: Cli, tmp_
         assert told.startswith(str(path)) and told.endswith(f"to allow more, set HALU_TASKS_MAX_{limit}=N")
 
 
-def test_many_blank_lines_are_an_error(here: Cli, tmp_path: Path) -> None:
-    path = tmp_path / "replies.jsonl"
-    path.write_bytes(b"\n" * 2_000_000 + b'{"id": "a", "output": "b"}')
-    told = one_line(here("score", TASK, path, "--data", "sample"))
-    assert told.startswith(f"{path}:1000001: more than 1,000,000 blank lines one after another")
-
-
 @pytest.mark.parametrize("name", ["replies.jsonl.gz", "replies.parquet", "lists.parquet", "plain.parquet"])
 def test_a_small_file_that_unpacks_to_much_takes_little_memory(name: str, tmp_path: Path) -> None:
     path, text = tmp_path / name, "a" * (1 << 20)

@@ -108,6 +108,15 @@ def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) ->
     assert found.people == beside and (beside is None) == (task != PEOPLE)
 
 
+def test_a_threshold_is_tuned_on_all_training_items_at_once(tmp_path: Path, monkeypatch: Patch) -> None:
+    rows = replies("halueval_summarization")
+    folder, options = write_shards(tmp_path / "r", rows, 3), Options(data="sample", split="train5_rest")
+    whole = scored("halueval_summarization", folder, options, partial=True)
+    assert whole.estimates["acc_tuned"].stderr
+    monkeypatch.setattr(scoring, "_TABLE", 10)
+    assert bits(scored("halueval_summarization", folder, options, partial=True)) == bits(whole)
+
+
 @pytest.mark.slow
 def test_parquet_shards_in_subfolders_and_two_processes(tmp_path: Path) -> None:
     rows = replies(INDEPENDENT, epochs=2)

@@ -376,7 +376,7 @@ def fine(answer, target, outcome, correct, tag_type, part, row, score):
     return correct
 """
 READ = {
-    "half": "half (own_columns.py:4) reads 'anwser', which is no column (did you mean 'answer'?); there are answer, ",
+    "half": "half (own_columns.py:4) reads 'anwser', which is not a column (did you mean 'answer'?); there are ",
     "by_tag": "by_tag (own_columns.py:8) reads 'tag_tpye', but items have no tag 'tpye' (did you mean 'type'?)",
     "failing": "failing: fails on columns of no items (IndexError: ",
 }

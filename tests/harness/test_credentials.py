@@ -163,7 +163,7 @@ def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
 ) -> None:
     url = with_secret("http://127.0.0.1:9/v1")
     done = here("score", TASK, replies_of(tmp_path), "--judge-base-uri", url)
-    assert done.returncode == 2 and "'--judge-base-uri'. (Did you mean" in done.stderr
+    assert done.returncode == 2 and "'--judge-base-uri' (did you mean" in done.stderr
     done = here("score", TASK, replies_of(tmp_path), "--data", "sample", "--judge", "openai-api/local/m",
                 "--judge-base-url", url)  # fmt: skip
     assert done.returncode == 2 and "cannot be reached" in done.stderr

@@ -207,7 +207,7 @@ def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
     ((record, told),) = read_eee(tmp_path / "unjudged")
     assert not told and "closer_to_correct" in {own["evaluation_result_id"] for own in record["evaluation_results"]}
     done = here("export", "hub", unjudged, "-o", tmp_path / "hub", "--dataset", "cfaith=a/b")
-    assert done.returncode == 2 and "belongs in no leaderboard" in done.stderr
+    assert done.returncode == 2 and "does not belong in a leaderboard" in done.stderr
 
 
 # --- equal when read back -------------------------------------------------------------------------------

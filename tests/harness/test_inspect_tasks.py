@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from inspect_ai import list_tasks
 from inspect_ai.util import registry_info
 
 from halu_tasks import inspect_tasks
+from halu_tasks.core.errors import UsageError
+from halu_tasks.factored import factored_verification
+from halu_tasks.task import task as own_task
 from halu_tasks.tasks.task_registry import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,3 +53,10 @@ def test_the_head_of_the_module_names_each_benchmark_and_its_paper() -> None:
     assert len(head) < FIRST
     for task in registry()[0].values():
         assert f"\n{task.data.source.title}: " in head
+
+
+def test_a_task_about_a_file_says_how_to_name_one() -> None:
+    with pytest.raises(UsageError, match="name a task file with -T config="):
+        own_task()
+    with pytest.raises(UsageError, match="name a file of texts with -T input="):
+        factored_verification()

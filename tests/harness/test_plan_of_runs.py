@@ -155,7 +155,7 @@ def test_dollars_and_hours_follow_from_prices_and_rates(here: Any, tmp_path: Any
             ("--dry-run", "--price", "halu/orcale=2/8"),
             "--price: unknown model 'halu/orcale' (did you mean 'halu/oracle'?); known: halu/oracle",
         ),
-        (("--price", "2/8"), "only have a meaning with --dry-run"),
+        (("--price", "2/8"), "need --dry-run"),
     ],
 )
 def test_a_price_that_is_none_is_an_error(here: Any, tmp_path: Any, arguments: tuple[str, ...], error: str) -> None:

@@ -22,6 +22,8 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import UsageError
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.lm_eval_adapter.lm_eval_models import ReplayLM
+from halu_tasks.tasks import get_task
+from halu_tasks.tasks.recorded_verdicts import read_verdicts
 
 PAGE = "docs/recorded-verdicts.md"
 FILES = Path(__file__).parents[1] / "recorded"
@@ -261,6 +263,18 @@ FAULTS = [
 ]
 
 
+def test_another_program_may_have_a_column_of_facts(tmp_path: Path) -> None:
+    row = {
+        "id": "Albert Einstein",
+        "claim": "Born in Ulm.",
+        "verdict": "supported",
+        "reply": "x",
+        "facts": "one",
+    }
+    path = write_rows(tmp_path / "verdicts.jsonl", [row])
+    assert len(read_verdicts(str(path), get_task("factscore"))) == 1
+
+
 @pytest.mark.parametrize("rows, fault", FAULTS)
 def test_faults_of_verdicts_are_one_line(answers: Path, capsys: Capture, rows: Any, fault: str) -> None:
     write_rows(Path("verdicts.jsonl"), rows)
@@ -280,7 +294,7 @@ COLUMN_FAULTS = [
     ("id:key.id,unsupported:key<1", "key is {'id': 'q1'}, expected a number or a list"),
     ("id:key.id,unsupported:score", "expected a condition such as unsupported:COLUMN<0.5"),
     ("id:key.id,unsupported:score<low", "expected a condition such as unsupported:COLUMN<0.5"),
-    ("id:key.id,wrong:score<1", "'wrong' in 'wrong:score<1' is none of id, verdict, claim, reply, reason, by, task, "),
+    ("id:key.id,wrong:score<1", "'wrong' in 'wrong:score<1' is not one of id, verdict, claim, reply, reason, by, "),
     ("id:key.id,verdict:score,supported:score<1", "the column of the verdict or conditions of labels, not both"),
     ("id", "option verdict_columns: expected FIELD:COLUMN, got 'id'"),
     ("records:key", "verdicts.jsonl:2: not JSON"),
@@ -300,11 +314,9 @@ def test_verdicts_are_only_for_replies_that_exist_to_judged_tasks_without_a_judg
     write_rows(Path("verdicts.jsonl"), verdicts(*["supported"] * N))
     given = ["answers.yaml", "replies.jsonl", "--verdicts", "verdicts.jsonl"]
     assert "take the place of a judge; leave out one of the two" in refused(capsys, *given, "--judge", "openai/gpt-4o")
-    assert "verdict_columns: only has a meaning with verdicts" in refused(
-        capsys, *given[:2], "--verdict-columns", "id:doc_id"
-    )
+    assert "verdict_columns: needs the option verdicts" in refused(capsys, *given[:2], "--verdict-columns", "id:doc_id")
     choices = ["refact_judgment_independent", "replies.jsonl", "--data", "sample", "--verdicts", "verdicts.jsonl"]
-    assert "task refact_judgment_independent has no judge, so recorded verdicts say nothing of it" in refused(
+    assert "task refact_judgment_independent has no judge, so it takes no recorded verdicts" in refused(
         capsys, *choices
     )
     with pytest.raises(UsageError, match="recorded verdicts are on replies that exist; use halu-tasks score"):
