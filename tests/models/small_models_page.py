@@ -139,7 +139,7 @@ def _outcomes(rows: Sequence[Row]) -> list[str]:
     table = [
         [f"`{model}`", why, f"{n:,}", f"{n / sum(of.values()):.0%}"]
         for model, of in sorted(counts.items())
-        for why, n in of.most_common(12)
+        for why, n in of.most_common(5)
     ]
     return _table(["model", "outcome", "replies", "share"], table)
 
