@@ -44,7 +44,7 @@ def write_gallery(pages: Path) -> None:
     text = sections(
         "These reports show what a report looks like. They use the [packaged sample](local-data.md), so their figures "
         "say nothing about the benchmarks, and all but the leaderboard use models without weights. For a report on "
-        "published items, see [A report: two models on ReFACT](report-example.md).",
+        "published items, see [two models on ReFACT](findings.md#two-models-five-tasks).",
         listed(reports, ""),
         "[Reports](report.md) explains the parts of a report.",
     )

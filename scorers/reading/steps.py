@@ -201,7 +201,7 @@ def checklist(part: ReplyPart) -> StepResult | None:
 
 
 def marker(part: ReplyPart) -> StepResult | None:
-    """The label behind the last marker of a verdict that has one ("Final verdict: False")."""
+    """The label after the last marker of a verdict that has one ("Final verdict: False")."""
     # most replies end with theirs, so that the sentences before it need not be looked at
     for at, token in islice(_markers(part.sentences), _MOST_MARKERS):
         if not token.label and (result := _behind_marker(part, at, token)):
@@ -211,7 +211,7 @@ def marker(part: ReplyPart) -> StepResult | None:
 
 
 def statement(part: ReplyPart) -> StepResult | None:
-    """What is stated behind a marker ("Verdict: the answer contains an error"), unless a conclusion follows it."""
+    """What is stated after a marker ("Verdict: the answer contains an error"), unless a conclusion follows it."""
     concluded, _ = part.concluded
     for at, token in part.markers:
         if (
@@ -249,7 +249,7 @@ def topic(part: ReplyPart) -> StepResult | None:
 
 
 def weak_marker(part: ReplyPart) -> StepResult | None:
-    """The label behind a word that may also introduce something else ("Answer: no")."""
+    """The label after a word that may also introduce something else ("Answer: no")."""
     for at, token in part.markers:
         if token.label and (result := _behind_marker(part, at, token)):
             return result

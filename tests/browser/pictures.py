@@ -2,7 +2,7 @@
 
     python tests/browser/pictures.py report/index.html docs/pictures
 
-The report is the one of docs/report-example.md. Needs `pip install -e ".[browser]"` and Chromium.
+The report is the one of docs/findings.md. Needs `pip install -e ".[browser]"` and Chromium.
 """
 
 import os

@@ -1,5 +1,6 @@
 """What `docs/upstream` would send to other projects: it stands alone, and says what this package says."""
 
+import json
 import random
 import re
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 import yaml
 from docs_commands import commands_of
 
+from halu_tasks.cli import main
 from halu_tasks.scorers.metrics import mean
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.differences import difference
@@ -93,6 +95,16 @@ def test_the_addresses_for_the_register_are_of_lines_with_a_task() -> None:
         assert (ROOT / path).read_text("utf-8").splitlines()[int(line) - 1] == "@task"
     refused = subprocess.run([*command[:3], "main"], cwd=FOLDER, capture_output=True, text=True, check=False)
     assert refused.returncode == 1 and "40 digits" in refused.stderr
+
+
+def test_the_task_for_longfact_scores_claims_by_f1_at_k(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = FOLDER / "longfact"
+    replies = str(folder / "replies.jsonl")
+    assert main(["score", str(folder / "longfact.yaml"), replies, "--verdicts", replies, "--json"]) == 0
+    metrics = json.loads(capsys.readouterr().out)["metrics"]
+    # of three relevant claims two are supported, and of one, one; 64 are wanted
+    f1 = [2 * precision * recall / (precision + recall) for precision, recall in ((2 / 3, 2 / 64), (1, 1 / 64))]
+    assert metrics["f1_at_64"] == pytest.approx(sum(f1) / 2) and metrics["acc_attempted"] == pytest.approx(5 / 6)
 
 
 def test_the_entry_for_inspects_page_has_the_keys_of_the_others() -> None:

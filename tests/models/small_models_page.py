@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from small_models import LICENCES, steps, stored
+from small_models import LICENCES, stored
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
@@ -28,15 +28,15 @@ HEAD = """\
 
 Two instruct models and a base model, small enough for two processor cores, on the tasks of this package. Nothing here
 says how good these models are at anything else: the page shows what figures and intervals of real models look like, and
-what helps when replies cannot be read. `python tests/models/small_models.py run FOLDER` makes the runs
-(`.ci/whole models`), `… keep FOLDER` keeps their replies with those of earlier runs, and
-`… page docs/small-models.md` scores them and writes this page.
+what helps when replies cannot be read. `tests/models/small_models.py` makes the runs and writes this page.
 """
+FEWEST = 10
+"""The fewest items of a task whose figures are shown: with fewer, an interval says nothing."""
 
 
 def write_page(path: Path) -> None:
     """Write the page."""
-    head, kept = stored()
+    _, kept = stored()
     rows = scored(kept)
     parts = [HEAD, "\n".join(_models())]
     for title, results in (("Published items", "published"), ("The packaged sample", "sample")):
@@ -44,7 +44,6 @@ def write_page(path: Path) -> None:
     parts += ["## Replies that cannot be read\n", *_outcomes([row for row in rows if _is_plain(row)])]
     parts += ["## What helps\n", *_helps([row for row in rows if row["results"] == "sample"])]
     parts += ["## Both harnesses\n", _harnesses(rows)]
-    parts += ["## Time\n", *_times(head["steps"])]
     path.write_text("\n".join(parts) + "\n", encoding="utf-8")
 
 
@@ -109,12 +108,14 @@ def leaderboard(rows: Sequence[Row]) -> list[str]:
         task_of, items = _evaluation(task, results).task, _items(task, results)
         if task_of.judge_spec and not any(row["score"].verdicts for row in next(iter(of.values()))):
             continue
+        asked = sorted({row["id"] for own in of.values() for row in own})
+        if len(asked) < FEWEST:
+            continue
         headline = task_of.headline
         metrics = [metric for metric in task_of.scorers["strict"].metrics if metric.name == headline]
         arrow = {True: " ↑", False: " ↓", None: ""}[metrics[0].higher_is_better]
         found = {model: estimates(metrics, [row["score"] for row in own]).get(headline) for model, own in of.items()}
         shown = [_figure(found[model], len(of[model])) if model in of else "" for model in models]
-        asked = sorted({row["id"] for own in of.values() for row in own})
         floor = ""
         if not task_of.judge_spec:
             scores = [task_of.score("strict", items[id], Reply(task_of.prompts.baseline(items[id]))) for id in asked]
@@ -124,7 +125,8 @@ def leaderboard(rows: Sequence[Row]) -> list[str]:
             best = max if metrics[0].higher_is_better else min
             floor = f"{best(floors):.2f}" if floors else ""
         table.append([f"`{task}`", f"`{headline}`{arrow}", *shown, floor])
-    note = "In square brackets: 95% intervals. The floor is the best figure of one answer to all items.\n"
+    note = "In square brackets: 95% intervals. The floor is the best figure of one answer to all items."
+    note += f" Tasks with fewer than {FEWEST} items are left out.\n"
     return [note, *_table(["task", "metric", *(f"`{model}`" for model in models), "floor"], table)]
 
 
@@ -137,7 +139,7 @@ def _outcomes(rows: Sequence[Row]) -> list[str]:
     table = [
         [f"`{model}`", why, f"{n:,}", f"{n / sum(of.values()):.0%}"]
         for model, of in sorted(counts.items())
-        for why, n in of.most_common(12)
+        for why, n in of.most_common(5)
     ]
     return _table(["model", "outcome", "replies", "share"], table)
 
@@ -177,13 +179,3 @@ def _harnesses(rows: Sequence[Row]) -> str:
     ]
     same = sum(one == other for one, other in both)
     return f"{len(both):,} items were asked in both harnesses. {same:,} replies were the same to the last character.\n"
-
-
-def _times(done: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how long each step took."""
-    rows = [[f"`{step['model']}`", step["name"], f"{step['minutes']} min"] for step in done]
-    names = {(step["model"], step["name"]) for step in done}
-    missing = [f"{step.name} of `{step.model}`" for step in steps(0) if (step.model, step.name) not in names]
-    left = [f"Steps that were not run for this page: {', '.join(missing)}.\n"] if missing else []
-    note = "These are orders of magnitude: other work shared the processor.\n"
-    return [note, *_table(["model", "step", "time"], rows), *left]
