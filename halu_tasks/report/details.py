@@ -114,10 +114,8 @@ def write_details(report: Report, table: Path) -> None:
         # a progress bar, only on a terminal
         for column in tqdm(report.columns, desc="comparing", unit="task", disable=None):
             other_scores: dict[Any, ScoredReply] = {}
-            scores = {entry.id: by_cluster(run.scores) for entry, run in column.runs.items()}
-            replies = {
-                entry.id: _records(column, run, scores[entry.id], other_scores) for entry, run in column.runs.items()
-            }
+            scores = {entry.id: run.columns for entry, run in column.runs.items()}
+            replies = {entry.id: _records(column, run, other_scores) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
                 writer.write_table(_table(column, run, entry.label, replies[entry.id]))
             column.details = _details(column, scores, replies, limit, _per_kind(report))
@@ -127,10 +125,10 @@ def _per_kind(report: Report) -> int:
     return max(3, min(PER_KIND, 100 // max(len(report.columns), 1)))
 
 
-def _records(column: Column, run: Run, columns: Columns, other_scores: dict[Any, ScoredReply]) -> list[ReplyRecord]:
+def _records(column: Column, run: Run, other_scores: dict[Any, ScoredReply]) -> list[ReplyRecord]:
     """Return the replies of a run; `other_scores` are scores in the other mode, of which equal replies share one."""
     mode, asks_confidence = OTHER_MODE[run.scoring], run.asked["confidence"]
-    values = _values_of(column.measure, columns)
+    values = _values_of(column.measure, run.columns)
     if column.benchmark_task.judge_spec:
         return [ReplyRecord(*answered, None, value, None) for answered, value in zip(run.answers, values, strict=True)]
     scores = []

@@ -194,8 +194,9 @@ def best_constant(task: Task, mode: str, items: Sequence[Item], metric: Metric) 
     answer = task.scoring.answer
     if not isinstance(answer, Label) or isinstance(answer, Claims) or metric.higher_is_better is None:
         return None
-    replies = {item.target: Reply(task.prompts.oracle(item)) for item in items if item.target in answer.labels}
-    scores = ([task.score(mode, item, reply) for item in items] for reply in replies.values())
+    of_labels = {item.target: item for item in items if item.target in answer.labels}
+    replies = [Reply(task.prompts.oracle(item)) for item in of_labels.values()]
+    scores = ([task.score(mode, item, reply) for item in items] for reply in replies)
     values = [figure.value for each in scores if (figure := estimate(metric, by_cluster(each)))]
     return (max if metric.higher_is_better else min)(values, default=None)
 
