@@ -202,7 +202,7 @@ def _unreadable(log: str, error: Exception) -> DataError:
     return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
 
 
-def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> Iterator[tuple[RunReply, LoggedReply]]:
+def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> list[tuple[RunReply, LoggedReply]]:
     """Read each sample, with the scorer's record of it; one that ended in an error is a request that failed.
 
     Inspect's own reader validates all events of a sample and takes ten times as long.
@@ -245,7 +245,7 @@ def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> It
         raise UnfinishedError(log, header, f"holds {count} of {planned} samples")
     # a log has samples as they finished; in the order in which Inspect adds them up, sums are the same to the last bit
     answers.sort(key=lambda answer: answer[0])
-    yield from ((answered, record) for _, answered, record in answers)
+    return [(answered, record) for _, answered, record in answers]
 
 
 def samples_of(log: str) -> Iterator[dict[str, Any]]:

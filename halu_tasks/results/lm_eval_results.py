@@ -21,9 +21,9 @@ RECORD = "halu_tasks"
 # model arguments from which lm-eval takes the model's name
 _NAMES = ("peft", "delta", "pretrained", "model", "path", "engine")
 
-# settings that have another name in Inspect, by their name in lm-eval
 # arguments of lm-eval's models that say how replies are generated
 _GENERATION_ARGUMENTS = frozenset(("max_gen_toks", "seed"))
+# settings that have another name in Inspect, by their name in lm-eval
 _INSPECT_NAMES = {"max_gen_toks": "max_tokens"}
 
 

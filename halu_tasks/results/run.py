@@ -30,7 +30,7 @@ from halu_tasks.replies.warnings import (
 )
 from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
 from halu_tasks.scorers.columns import Columns, by_cluster
-from halu_tasks.scorers.metrics import Estimate, estimate
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.tasks import Provenance, Task
@@ -198,11 +198,15 @@ class Run:
         """The scores as columns."""
         return by_cluster(self.scores)
 
+    def metrics(self, mode: str | None = None) -> dict[str, Metric]:
+        """Return the metrics of the scores by name, the headline first; those of another mode if it is named."""
+        return {metric.name: metric for metric in self.benchmark_task.metrics_of(mode or self.scoring, self.scores)}
+
     @cached_property
     def figures(self) -> dict[str, Estimate]:
         """The figures of all metrics that are defined."""
-        metrics = self.benchmark_task.metrics_of(self.scoring, self.scores)
-        return {metric.name: figure for metric in metrics if (figure := estimate(metric, self.columns))}
+        metrics = self.metrics().items()
+        return {name: figure for name, metric in metrics if (figure := estimate(metric, self.columns))}
 
     @cached_property
     def benchmark_task(self) -> Task:

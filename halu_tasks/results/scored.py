@@ -125,10 +125,7 @@ def _read_details(
     rows = {(row["id"], row.get("epoch", 1)): row for _, row in json_lines(details)}
     if rows.keys() != {(item.id, epoch) for item, epoch, _ in pairs}:
         raise DataError(f"{path}: {details} has other items than the predictions; score them again")
-    scores = []
-    for item, epoch, _ in pairs:
-        scores.append(ScoredReply.from_json(rows[item.id, epoch]))
-    return scores
+    return [ScoredReply.from_json(rows[item.id, epoch]) for item, epoch, _ in pairs]
 
 
 def _locate(path: Path, name: str, sha256: str | None = None) -> Path:
