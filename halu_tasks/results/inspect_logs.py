@@ -17,14 +17,14 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import path_without_url_signs
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.limits import Archive
-from halu_tasks.inspect_adapter.inspect_metrics import RECORD, LoggedReply, stops_of
+from halu_tasks.inspect_adapter.inspect_metrics import LoggedReply, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, SkippedFile, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
 from halu_tasks.scorers.cost import total_cost
 from halu_tasks.solvers.model_calls import SampleMetadata
-from halu_tasks.tasks import Provenance
+from halu_tasks.tasks import RECORD, Provenance
 
 PACKAGE = "halu_tasks/"
 

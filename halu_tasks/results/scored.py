@@ -15,10 +15,8 @@ from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, Run, RunReply
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.tasks import Evaluation, Provenance, build
+from halu_tasks.tasks import RECORD, Evaluation, Provenance, build
 from halu_tasks.tasks.prompting import PACKAGED
-
-RECORD = "halu_tasks"
 
 
 def scored_tasks(content: Any) -> list[Mapping[str, Any]]:
