@@ -96,8 +96,7 @@ class ScoredReply:
 
         Of the fields after `outcome`, those that are empty are left out.
         """
-        values = ((name, getattr(self, name)) for name in _FIELDS)
-        return {name: _json(value) for name, value in values if name in _ALWAYS or value not in _EMPTY}
+        return {name: _json(value) for name in _FIELDS if (value := getattr(self, name)) or name in _ALWAYS}
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], item: Mapping[str, Any] | None = None) -> ScoredReply:
@@ -120,10 +119,11 @@ class ScoredReply:
 
 _FIELDS = tuple(each.name for each in fields(ScoredReply))
 _ALWAYS = ("id", "cluster", "answer", "target", "facts", "tags", "reason", "outcome", "scoring")
-_EMPTY: Sequence[Any] = ("", (), [], {}, None, False)
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
     if isinstance(value, ScoredReply):
         return {name: each for name, each in value.as_json().items() if name not in ITEM_FIELDS}
     if isinstance(value, Mapping):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from halu_tasks.core.errors import DataError, HaluTasksError, file_errors, require_extra
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.core.limits import UnpackLimit, check_archive, exceeded, limit
+from halu_tasks.core.limits import Archive, UnpackLimit, exceeded, limit
 
 Row = dict[str, Any]
 T = TypeVar("T")
@@ -378,7 +378,8 @@ def _workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
         with file_errors(path), path.open("rb") as file, warnings.catch_warnings():
             # openpyxl warns of features that it drops (styles, validation), which do not matter here
             warnings.simplefilter("ignore")
-            check_archive(file, path)
+            with Archive(file, path) as archive:
+                archive.check()
             sheet: Any = load_workbook(file, read_only=True, data_only=True, keep_links=False).worksheets[0]
             sheet.reset_dimensions()  # a file may state any
             for number, values in enumerate(sheet.iter_rows(values_only=True), 1):

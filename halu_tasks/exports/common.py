@@ -102,8 +102,7 @@ class PublicRun:
     @cached_property
     def metrics(self) -> Mapping[str, Metric]:
         """The metrics of the run's task and mode by name, the headline first."""
-        metrics = self.run.benchmark_task.metrics_of(self.run.scoring, self.run.scores)
-        return {metric.name: metric for metric in metrics}
+        return self.run.metrics()
 
     @cached_property
     def figures(self) -> Mapping[str, Estimate]:

@@ -26,10 +26,7 @@ from halu_tasks.scorers.score import ITEM_FIELDS, ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
 from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.solvers.model_calls import SampleMetadata
-from halu_tasks.tasks import Task, registry
-
-RECORD = "halu_tasks"
-"""Key of the record in a score's metadata, and of the provenances in a log's."""
+from halu_tasks.tasks import RECORD, Task, registry
 
 ACC = "acc"
 """Key of an item's `acc` in a score's metadata, and the name of the metric."""

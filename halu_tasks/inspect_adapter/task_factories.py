@@ -24,7 +24,7 @@ from halu_tasks.core.errors import UsageError, install_excepthook, unknown
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import SCORING_OPTIONS, Options
 from halu_tasks.core.prompting import NO_SYSTEM_ROLE, takes_system
-from halu_tasks.inspect_adapter.inspect_metrics import RECORD, warn
+from halu_tasks.inspect_adapter.inspect_metrics import warn
 from halu_tasks.inspect_adapter.inspect_scorer import check_addresses, halu_score
 from halu_tasks.judging.reaching import (
     FirstRequest,
@@ -38,7 +38,7 @@ from halu_tasks.replies import embedded
 from halu_tasks.replies.label_notes import check_reference_labels
 from halu_tasks.replies.scoring import check_knowledge, prepare_judge
 from halu_tasks.solvers.model_calls import MOST_ALTERNATIVES, SampleMetadata, chat_messages, generate_or_refuse
-from halu_tasks.tasks import Evaluation, TaskRef, build, get_task, registry
+from halu_tasks.tasks import RECORD, Evaluation, TaskRef, build, get_task, registry
 from halu_tasks.tasks import Task as BenchmarkTask
 from halu_tasks.tasks.prompting import response_schema
 from halu_tasks.tasks.task_registry import get_group

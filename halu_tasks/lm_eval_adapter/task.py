@@ -39,7 +39,7 @@ from halu_tasks.replies.warnings import HowAsked, run_warnings
 from halu_tasks.scorers.columns import by_cluster
 from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
-from halu_tasks.tasks import Evaluation, build
+from halu_tasks.tasks import RECORD, Evaluation, build
 from halu_tasks.tasks.prompting import response_schema, worked_examples
 from halu_tasks.tasks.task_registry import HEADLINE, check_groups_beside, registry, task_of
 from halu_tasks.tasks.yaml_files import TaskFile, comparable, read_task_file
@@ -110,9 +110,7 @@ class HaluTask(ConfigurableTask):
         evaluation, config = self._evaluation, super().dump_config()
         prompts, system = evaluation.prompts.values(), "cot" if evaluation.options.cot else "system"
         # lm-eval adds the model's arguments to the metadata
-        metadata = public(config.get("metadata") or {}) | {
-            "halu_tasks": evaluation.provenance_of(len(self._items)).as_json()
-        }
+        metadata = public(config.get("metadata") or {}) | {RECORD: evaluation.provenance_of(len(self._items)).as_json()}
         return {
             **config,
             "doc_to_text": _joined([prompt["user"] for prompt in prompts]),

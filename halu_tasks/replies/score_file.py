@@ -59,7 +59,7 @@ from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.confidence import CONFIDENCE
 from halu_tasks.scorers.statistics.jackknife import Sums
-from halu_tasks.tasks import Evaluation, build
+from halu_tasks.tasks import RECORD, Evaluation, build
 from halu_tasks.tasks.human_baseline import AnnotatorComparison, ComparisonSums
 from halu_tasks.tasks.task_registry import Group, group_at, tasks_at
 
@@ -295,7 +295,7 @@ def _figures(job: ScoreParts, evaluation: Evaluation, run: Mapping[str, Any], *,
             "epochs": len(epochs),
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "package": __version__,
-            "halu_tasks": evaluation.provenance_of(len(items)).without_prompt().as_json(),
+            RECORD: evaluation.provenance_of(len(items)).without_prompt().as_json(),
         },
     )
 

@@ -35,11 +35,6 @@ class _Draft:
         """The run that stands for the condition of all."""
         return representative(self.runs.values())
 
-    @property
-    def task(self) -> Task:
-        """The task, including one that users derived."""
-        return self.first.benchmark_task
-
 
 def board(runs: Sequence[Run], groups: Sequence[Group] = ()) -> Report:
     """Arrange runs by the conditions under which they were made: main columns first, and those that more entries share.
@@ -114,8 +109,8 @@ def _arranged(
         return order.index(task.base_task) if task.base_task in order else len(order), task.name
 
     by_task: dict[str, list[_Draft]] = {}
-    for draft in sorted(drafts, key=lambda draft: (place(draft.task), _rank(draft))):
-        by_task.setdefault(draft.task.name, []).append(draft)
+    for draft in sorted(drafts, key=lambda draft: (place(draft.first.benchmark_task), _rank(draft))):
+        by_task.setdefault(draft.first.task, []).append(draft)
     titled: list[tuple[_Draft, str, str]] = []
     for name, (main, *others) in by_task.items():
         titled.append((main, name, ""))

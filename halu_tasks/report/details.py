@@ -108,16 +108,14 @@ def write_details(report: Report, table: Path) -> None:
         report: The report.
         table: The file of the table.
     """
-    entries = number_in_detail(len(report.entries), len(report.columns) + len(report.means))
+    entries = number_in_detail(len(report.entries), len(report.places))
     limit = text_limit(3 * _per_kind(report) * len(report.columns), entries)
     with pq.ParquetWriter(table, SCHEMA, compression="zstd") as writer:
         # a progress bar, only on a terminal
         for column in tqdm(report.columns, desc="comparing", unit="task", disable=None):
             other_scores: dict[Any, ScoredReply] = {}
-            scores = {entry.id: by_cluster(run.scores) for entry, run in column.runs.items()}
-            replies = {
-                entry.id: _records(column, run, scores[entry.id], other_scores) for entry, run in column.runs.items()
-            }
+            scores = {entry.id: run.columns for entry, run in column.runs.items()}
+            replies = {entry.id: _records(column, run, other_scores) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
                 writer.write_table(_table(column, run, entry.label, replies[entry.id]))
             column.details = _details(column, scores, replies, limit, _per_kind(report))
@@ -127,10 +125,10 @@ def _per_kind(report: Report) -> int:
     return max(3, min(PER_KIND, 100 // max(len(report.columns), 1)))
 
 
-def _records(column: Column, run: Run, columns: Columns, other_scores: dict[Any, ScoredReply]) -> list[ReplyRecord]:
+def _records(column: Column, run: Run, other_scores: dict[Any, ScoredReply]) -> list[ReplyRecord]:
     """Return the replies of a run; `other_scores` are scores in the other mode, of which equal replies share one."""
     mode, asks_confidence = OTHER_MODE[run.scoring], run.asked["confidence"]
-    values = _values_of(column.measure, columns)
+    values = _values_of(column.measure, run.columns)
     if column.benchmark_task.judge_spec:
         return [ReplyRecord(*answered, None, value, None) for answered, value in zip(run.answers, values, strict=True)]
     scores = []
@@ -139,13 +137,9 @@ def _records(column: Column, run: Run, columns: Columns, other_scores: dict[Any,
         if key not in other_scores:
             other_scores[key] = answered.scored(column.benchmark_task, mode, asks_confidence=asks_confidence)
         scores.append(other_scores[key])
-    other_values = _values_of(_metrics(column, mode).get(column.headline), Columns.of(scores))
+    other_values = _values_of(column.first.metrics(mode).get(column.headline), Columns.of(scores))
     pairs = zip(run.answers, scores, values, other_values, strict=True)
     return [ReplyRecord(*answered, other, value, other_value) for answered, other, value, other_value in pairs]
-
-
-def _metrics(column: Column, mode: str) -> dict[str, Metric]:
-    return {metric.name: metric for metric in column.benchmark_task.metrics_of(mode, column.first.scores)}
 
 
 def _values_of(metric: Metric | None, scores: Columns) -> list[float | None]:
@@ -209,7 +203,7 @@ def _details(column: Column, scores: Mapping[str, Columns], replies: Replies, li
 
 def _breakdowns(column: Column, scores: Mapping[str, Columns]) -> Iterator[Breakdown]:
     """Break the headline, and the shares of a judge's labels, down by each tag with several values."""
-    metrics = {metric.name: metric for metric in column.benchmark_task.metrics_of(column.scoring, column.first.scores)}
+    metrics = column.first.metrics()
     judged = column.benchmark_task.judge_spec
     shares = [name for name in metrics if name in judged.measurements] if judged else []
     tags = {answered.item.id: answered.item.tags for answered in column.first.answers}.values()
@@ -296,8 +290,7 @@ def _risk(entry: str, attempts: Attempts, scores: Columns) -> Risk | None:
 def _both_modes(column: Column, scores: Mapping[str, Columns], replies: Replies) -> Iterator[BothModes]:
     """Compare the scores of each entry in both modes, unless these have no metric in common."""
     mode, other_mode = column.scoring, OTHER_MODE[column.scoring]
-    theirs = _metrics(column, other_mode)
-    metrics = _metrics(column, mode)
+    metrics, theirs = column.first.metrics(), column.first.metrics(other_mode)
     names = (name for name in (column.headline, *column.directions) if name != UNPARSED)
     metric = next((metrics[name] for name in names if name in theirs and name in metrics), None)
     if metric is None or column.benchmark_task.judge_spec:
@@ -334,7 +327,7 @@ def _shown_items(column: Column, replies: Replies, limit: int, per_kind: int) ->
         for reply in records:
             by_item.setdefault(reply.item.id, {}).setdefault(entry, []).append(reply)
     right = {id: _correctness(column.measure, of_item) for id, of_item in by_item.items()}
-    has_other = column.headline in _metrics(column, OTHER_MODE[column.scoring])
+    has_other = column.headline in column.first.metrics(OTHER_MODE[column.scoring])
     weights: dict[str, dict[str, float]] = {
         "worst": {id: 1 - fmean(shares) for id, shares in right.items() if shares},
         "disagreeing": {id: pvariance(shares) for id, shares in right.items() if shares},

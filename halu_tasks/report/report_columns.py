@@ -66,11 +66,14 @@ def column_of(
     defined = {name for run in runs.values() for name in run.figures}
     scores = [score for run in runs.values() for score in run.scores]
     metrics = [metric for metric in task.metrics_of(mode, scores) if metric.name in defined]
-    headline = task.metrics_of(mode, first.scores)[0]
+    headline = next(iter(first.metrics().values()))
     decisive = decisive_metric(headline, metrics, (run.scores for run in runs.values()))
     compared = chosen_metrics(first, names) if names else [decisive]
     annotators = OtherAnnotators(task, mode)
-    people = {entry: _beside_people(run, annotators) for entry, run in runs.items()}
+    people = {
+        entry: annotators.compare((answered.item, answered.given) for answered in run.answers)
+        for entry, run in runs.items()
+    }
     ceilings = (people[entry] for entry, run in runs.items() if run is first)
     column = Column(
         id=id,
@@ -113,11 +116,6 @@ def column_of(
     column.notes = list(_notes(column, metrics))
     column.published = list(_published(column))
     return column
-
-
-def _beside_people(run: Run, annotators: OtherAnnotators) -> AnnotatorComparison | None:
-    """Put the replies of a run beside the annotators of its items; None if there are not several."""
-    return annotators.compare((answered.item, answered.given) for answered in run.answers)
 
 
 def _result(
@@ -194,8 +192,9 @@ def best_constant(task: Task, mode: str, items: Sequence[Item], metric: Metric) 
     answer = task.scoring.answer
     if not isinstance(answer, Label) or isinstance(answer, Claims) or metric.higher_is_better is None:
         return None
-    replies = {item.target: Reply(task.prompts.oracle(item)) for item in items if item.target in answer.labels}
-    scores = ([task.score(mode, item, reply) for item in items] for reply in replies.values())
+    of_labels = {item.target: item for item in items if item.target in answer.labels}
+    replies = [Reply(task.prompts.oracle(item)) for item in of_labels.values()]
+    scores = ([task.score(mode, item, reply) for item in items] for reply in replies)
     values = [figure.value for each in scores if (figure := estimate(metric, by_cluster(each)))]
     return (max if metric.higher_is_better else min)(values, default=None)
 

@@ -317,12 +317,12 @@ class Column:
     @cached_property
     def measure(self) -> Metric:
         """The headline as a metric."""
-        return self.benchmark_task.metrics_of(self.scoring, self.first.scores)[0]
+        return next(iter(self.first.metrics().values()))
 
     def corrected(self, name: str) -> Metric | None:
         """Return what labels make of a metric, if all entries have it with an interval."""
         scores = [run.scores for run in self.runs.values()]
-        metrics = {metric.name: metric for metric in self.benchmark_task.metrics_of(self.scoring, self.first.scores)}
+        metrics = self.first.metrics()
         decisive = decisive_metric(metrics[name], [*metrics.values()], scores) if name in metrics else None
         return decisive if decisive and decisive.name != name else None
 

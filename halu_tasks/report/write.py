@@ -181,12 +181,7 @@ def compare(by_path: Mapping[str, Sequence[Run]], metrics: Sequence[str] = (), m
 
 
 def _entries_as_asked(runs: Sequence[Run], *, across: bool) -> list[Entry]:
-    """Return the entry of each run, with whatever its prompts do not share with other runs of the task.
-
-    Args:
-        runs: The runs.
-        across: Whether runs of different tasks are compared.
-    """
+    """Return the entry of each run, with whatever its prompts do not share with other runs that it is compared with."""
     values: dict[tuple[Hashable, str], set[str]] = {}
     options_of_runs = []
     for run in runs:

@@ -119,12 +119,11 @@ def chosen_metrics(run: Run, names: Sequence[str]) -> list[Metric]:
     Raises:
         UsageError: The task has no such metric.
     """
-    task, scoring = run.benchmark_task, run.scoring
-    metrics = {metric.name: metric for metric in task.metrics_of(scoring, run.scores)}
+    metrics = run.metrics()
     if unknown := [name for name in names if name not in metrics]:
-        problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], metrics)}"
+        problem = f"{run.task} has no metric {unknown[0]!r} in {run.scoring}{did_you_mean(unknown[0], metrics)}"
         raise UsageError(f"{problem}; metrics: {', '.join(metrics)}")
-    return [metrics[name] for name in dict.fromkeys(names or [task.headline_metric(scoring).name])]
+    return [metrics[name] for name in dict.fromkeys(names or [next(iter(metrics))])]
 
 
 def _score_again(run: Run, scoring: str) -> str:

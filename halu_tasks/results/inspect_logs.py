@@ -7,29 +7,24 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile
 
-from inspect_ai.log import (  # this also teaches zipfile the compression of logs
-    EvalLog,
-    EvalSampleSummary,
-    read_eval_log,
-    read_eval_log_sample_summaries,
-)
+from inspect_ai.log import EvalLog, EvalSampleSummary, read_eval_log, read_eval_log_sample_summaries
 from pydantic_core import from_json
 
 from halu_tasks.core.credentials import public, redacted
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import path_without_url_signs
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.limits import check_archive, read_member
-from halu_tasks.inspect_adapter.inspect_metrics import RECORD, LoggedReply, stops_of
+from halu_tasks.core.limits import Archive
+from halu_tasks.inspect_adapter.inspect_metrics import LoggedReply, stops_of
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, SkippedFile, UnfinishedError, own_settings
 from halu_tasks.scorers.answer import REQUEST_FAILED
 from halu_tasks.scorers.cost import total_cost
 from halu_tasks.solvers.model_calls import SampleMetadata
-from halu_tasks.tasks import Provenance
+from halu_tasks.tasks import RECORD, Provenance
 
 PACKAGE = "halu_tasks/"
 
@@ -71,7 +66,8 @@ def read_runs(log: str) -> list[Run] | list[SkippedFile]:
         DataError: The log lacks samples or scores, or is damaged; for a file that is not a log, any error.
     """
     if log.endswith(".eval"):
-        check_archive(log, log, unread=_BESIDE_HEADER)
+        with Archive(log, log) as archive:
+            archive.check(unread=_BESIDE_HEADER)
     header = read_header(Path(log))
     provenances = [Provenance.from_json(one) for one in (header.eval.metadata or {}).get(RECORD) or ()]
     if not provenances:
@@ -206,7 +202,7 @@ def _unreadable(log: str, error: Exception) -> DataError:
     return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
 
 
-def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> Iterator[tuple[RunReply, LoggedReply]]:
+def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> list[tuple[RunReply, LoggedReply]]:
     """Read each sample, with the scorer's record of it; one that ended in an error is a request that failed.
 
     Inspect's own reader validates all events of a sample and takes ten times as long.
@@ -249,7 +245,7 @@ def _answers(log: str, header: EvalLog, provenances: Sequence[Provenance]) -> It
         raise UnfinishedError(log, header, f"holds {count} of {planned} samples")
     # a log has samples as they finished; in the order in which Inspect adds them up, sums are the same to the last bit
     answers.sort(key=lambda answer: answer[0])
-    yield from ((answered, record) for _, answered, record in answers)
+    return [(answered, record) for _, answered, record in answers]
 
 
 def samples_of(log: str) -> Iterator[dict[str, Any]]:
@@ -272,18 +268,18 @@ def _samples_of_archive(log: str) -> Iterator[dict[str, Any]]:
 
     `read_eval_log_samples` takes ten times as long, and with `exclude_fields` 36 times.
     """
-    archive = ZipFile(log)
-    failed = _errors(read_member(archive, "summaries.json", log))
+    archive = Archive(log, log)
+    failed = _errors(archive.unpack("summaries.json"))
     # a sample that was written again is in the archive twice; reading by name returns the last one
     names = [name for name in dict.fromkeys(archive.namelist()) if name.startswith(_SAMPLES)]
     if names:
-        _sample(read_member(archive, names[0], log))
+        _sample(archive.unpack(names[0]))
 
     def samples() -> Iterator[dict[str, Any]]:
         with archive:
             for name in names:
                 try:
-                    sample = _sample(read_member(archive, name, log))
+                    sample = _sample(archive.unpack(name))
                     yield sample | {"error": failed.get((sample["id"], sample["epoch"]))}
                 except Exception as error:
                     raise _unreadable(log, error) from None
@@ -300,7 +296,8 @@ def _errors(summaries: bytes) -> dict[tuple[Any, int], str]:
 def _samples_by_inspect(log: str) -> Iterator[dict[str, Any]]:
     try:
         if log.endswith(".eval"):
-            check_archive(log, log)
+            with Archive(log, log) as archive:
+                archive.check()
         with path_without_url_signs(Path(log)) as path:
             samples = read_eval_log(str(path)).samples or []
     except Exception as error:
@@ -310,8 +307,8 @@ def _samples_by_inspect(log: str) -> Iterator[dict[str, Any]]:
 
 def _sample(content: bytes) -> dict[str, Any]:
     """Parse a sample only up to its events, which are most of it, unless it refers to attachments after them."""
-    before, events, _ = content.partition(b',"events":[')
-    if events and _ATTACHED.encode() not in before:
+    before = content[: max(content.find(b',"events":['), 0)]
+    if before and _ATTACHED.encode() not in before:
         with suppress(ValueError):  # not all of what is before, if the key is that of a part
             return dict(from_json(before + b"}"))
     return dict(json.loads(content))

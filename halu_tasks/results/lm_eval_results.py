@@ -14,16 +14,14 @@ from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run, RunReply, SkippedFile, own_settings
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import probability_of_likelihoods, without_probability
-from halu_tasks.tasks import Provenance, Task
-
-RECORD = "halu_tasks"
+from halu_tasks.tasks import RECORD, Provenance, Task
 
 # model arguments from which lm-eval takes the model's name
 _NAMES = ("peft", "delta", "pretrained", "model", "path", "engine")
 
-# settings that have another name in Inspect, by their name in lm-eval
 # arguments of lm-eval's models that say how replies are generated
 _GENERATION_ARGUMENTS = frozenset(("max_gen_toks", "seed"))
+# settings that have another name in Inspect, by their name in lm-eval
 _INSPECT_NAMES = {"max_gen_toks": "max_tokens"}
 
 

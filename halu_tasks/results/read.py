@@ -26,14 +26,7 @@ class Results(NamedTuple):
 
 
 def _find_results(paths: Sequence[str]) -> list[Path]:
-    """List the files that may hold results, each once.
-
-    Args:
-        paths: Files, and folders that are searched recursively.
-
-    Raises:
-        DataError: A path does not exist, or a folder contains no results.
-    """
+    """List the files that may hold results, each once; raise DataError for a path that has none."""
     by_real_path: dict[str, Path] = {}
     for path in paths:
         expanded = Path(path).expanduser()

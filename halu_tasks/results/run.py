@@ -29,7 +29,8 @@ from halu_tasks.replies.warnings import (
     verdict_warnings,
 )
 from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
-from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.columns import Columns, by_cluster
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate
 from halu_tasks.scorers.score import ScoredReply
 from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.tasks import Provenance, Task
@@ -56,6 +57,7 @@ TRANSPORT = {
 
 _FORMS = ("structured", "confidence", "system_in_user")
 """The options that say in which form a task is asked."""
+_DEFAULTS = Options()
 
 IS_REJECTED = re.compile(r"(?:Error|Error code|[Ss]tatus(?: code)?):? (?:400|422)\b")
 """How clients say that a server rejected a request, which it would reject again."""
@@ -192,9 +194,19 @@ class Run:
         return [answered.score for answered in self.answers]
 
     @cached_property
+    def columns(self) -> Columns:
+        """The scores as columns."""
+        return by_cluster(self.scores)
+
+    def metrics(self, mode: str | None = None) -> dict[str, Metric]:
+        """Return the metrics of the scores by name, the headline first; those of another mode if it is named."""
+        return {metric.name: metric for metric in self.benchmark_task.metrics_of(mode or self.scoring, self.scores)}
+
+    @cached_property
     def figures(self) -> dict[str, Estimate]:
         """The figures of all metrics that are defined."""
-        return estimates(self.benchmark_task.metrics_of(self.scoring, self.scores), self.scores)
+        metrics = self.metrics().items()
+        return {name: figure for name, metric in metrics if (figure := estimate(metric, self.columns))}
 
     @cached_property
     def benchmark_task(self) -> Task:
@@ -269,15 +281,14 @@ class Run:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
         specific = {name: options[name] for name in self.benchmark_task.prompts.task_options if name in options}
-        form = {name: options.get(name, getattr(Options(), name)) for name in (*_FORMS, "risk")}
+        form = {name: options.get(name, getattr(_DEFAULTS, name)) for name in (*_FORMS, "risk")}
         return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **form, **specific}
 
     @property
     def options(self) -> dict[str, Any]:
         """The options in `asked` that differ from their defaults, except for the number of worked examples."""
-        defaults = Options()
         asked = {name: value for name, value in self.asked.items() if name != "fewshot" and value is not None}
-        return {name: value for name, value in asked.items() if value != getattr(defaults, name)}
+        return {name: value for name, value in asked.items() if value != getattr(_DEFAULTS, name)}
 
     @cached_property
     def items(self) -> Counter[tuple[str, str]]:

@@ -15,10 +15,8 @@ from halu_tasks.replies.predictions import prediction_rows, with_target
 from halu_tasks.replies.reply_scorer import ReplyScorer
 from halu_tasks.results.run import METHOD_UNKNOWN, Run, RunReply
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.tasks import Evaluation, Provenance, build
+from halu_tasks.tasks import RECORD, Evaluation, Provenance, build
 from halu_tasks.tasks.prompting import PACKAGED
-
-RECORD = "halu_tasks"
 
 
 def scored_tasks(content: Any) -> list[Mapping[str, Any]]:
@@ -125,10 +123,7 @@ def _read_details(
     rows = {(row["id"], row.get("epoch", 1)): row for _, row in json_lines(details)}
     if rows.keys() != {(item.id, epoch) for item, epoch, _ in pairs}:
         raise DataError(f"{path}: {details} has other items than the predictions; score them again")
-    scores = []
-    for item, epoch, _ in pairs:
-        scores.append(ScoredReply.from_json(rows[item.id, epoch]))
-    return scores
+    return [ScoredReply.from_json(rows[item.id, epoch]) for item, epoch, _ in pairs]
 
 
 def _locate(path: Path, name: str, sha256: str | None = None) -> Path:

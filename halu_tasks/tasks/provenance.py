@@ -21,6 +21,8 @@ from halu_tasks.tasks.task_defaults import with_defaults
 from halu_tasks.tasks.task_registry import get_task, registry
 from halu_tasks.tasks.yaml_files import NAMED, FunctionName, TaskFile, find_object
 
+RECORD = "halu_tasks"
+"""Key of what this package records, in what the harnesses and `halu-tasks score` write."""
 _FUNCTION = "!function "
 TRUST = "HALU_TASKS_TRUST"
 """The environment variable with the folders and packages, separated as in PATH, whose functions results may name."""

@@ -14,7 +14,7 @@ import pytest
 from common import Cli, Patch, write_rows
 from programs import run as program
 
-from halu_tasks.core.limits import LIMITS
+from halu_tasks.core.limits import LIMITS, Archive, LimitError
 from halu_tasks.core.options import Options
 from halu_tasks.results.read import read_results
 from halu_tasks.tasks import build
@@ -197,6 +197,28 @@ def test_a_log_that_unpacks_to_too_much_is_not_read(
     path = zipped(tmp_path / "log.eval", parts | {part: SPACES}, stated)
     (skipped,) = read_results([str(path)]).skipped
     assert skipped.why.startswith(f"{part}: more than 1,048,576 bytes in a text that is read as a whole")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, 93])
+def test_a_part_of_an_archive_is_what_was_packed_or_an_error(method: int, tmp_path: Path, monkeypatch: Patch) -> None:
+    import inspect_ai.log  # noqa: F401 (with it, zipfile packs by method 93, which logs have)
+
+    path, content = tmp_path / "log.eval", b'{"reply": "' + b"so it is, " * 1_000 + b'"}'
+    with zipfile.ZipFile(path, "w", method) as made:
+        made.writestr("first.json", b"{}")
+        made.writestr("samples/1.json", content)
+    with Archive(str(path), "log.eval") as archive:
+        assert [archive.unpack(name) for name in archive.namelist()] == [b"{}", content]
+        place = archive.getinfo("samples/1.json").header_offset + len("samples/1.json") + 40
+    monkeypatch.setenv("HALU_TASKS_MAX_TEXT", "9999")
+    with Archive(str(path), "log.eval") as archive, pytest.raises(LimitError, match=r"samples.1.json: more than 9,999"):
+        archive.unpack("samples/1.json")
+    monkeypatch.delenv("HALU_TASKS_MAX_TEXT")
+    damaged = bytearray(path.read_bytes())
+    damaged[place] ^= 1
+    path.write_bytes(damaged)
+    with Archive(str(path), "log.eval") as archive, pytest.raises(Exception, match=r"Bad CRC|decompress"):
+        archive.unpack("samples/1.json")
 
 
 def workbook(path: Path, *changes: tuple[bytes, bytes]) -> Path:
