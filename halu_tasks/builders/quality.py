@@ -29,10 +29,10 @@ from halu_tasks.builders.pipeline import Draft, Pipeline, TextPair
 from halu_tasks.builders.rates import clustered_mean, rounded
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.records import to_json
-from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.columns import PROBABILITY, by_cluster
 from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
+from halu_tasks.scorers.statistics.calibration import roc_auc
 
 PAIRS = 5_000
 """Maximum number of pairs in a sample; shares and areas over this many have a standard error below 0.01."""
@@ -110,7 +110,7 @@ def _share(text: str, context: Set[str]) -> float:
 def _separation(values: Sequence[Sequence[float]], documents: Sequence[str]) -> Separation:
     """Compare a feature's values for the hallucinated and the true text of N pairs, which are of N documents."""
     texts = [
-        ScoredReply("", document, None, label, {FACT: float(value)})
+        ScoredReply("", document, None, label, {PROBABILITY: float(value)})
         for document, of_pair in zip(documents, values, strict=True)
         for label, value in zip((_HALLUCINATED, _TRUE), of_pair, strict=True)
     ]

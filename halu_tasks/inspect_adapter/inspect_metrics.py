@@ -18,12 +18,13 @@ from halu_tasks.replies.scoring import logger
 from halu_tasks.replies.warnings import HowAsked, revision_warnings, run_warnings
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
+from halu_tasks.scorers.columns import PROBABILITY
 from halu_tasks.scorers.cost import total_cost
 from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
 from halu_tasks.scorers.opinions import opinion_figures
 from halu_tasks.scorers.reading.questions import YES
 from halu_tasks.scorers.score import ITEM_FIELDS, ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
+from halu_tasks.scorers.statistics.calibration import has_probability, probability_metrics
 from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.solvers.model_calls import SampleMetadata
 from halu_tasks.tasks import Task, registry
@@ -36,7 +37,7 @@ ACC = "acc"
 
 _OF_TEXTS = (
     mean("hallucinated", "hallucinated", higher_is_better=None),
-    mean("mean_probability", FACT, higher_is_better=None),
+    mean("mean_probability", PROBABILITY, higher_is_better=None),
     share_unparsed(),
     share_of(ABSTAINED),
     share_of(REQUEST_FAILED),

@@ -39,7 +39,7 @@ Places = list[tuple[int, str]]
 """Options, or how they are rated, each behind its place in the sentence."""
 
 
-class Options(Vocabulary):
+class OptionVocabulary(Vocabulary):
     """The words of a question whose labels are the letters of options, which a reply takes, rates or rules out."""
 
     @cached_property

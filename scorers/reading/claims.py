@@ -24,7 +24,7 @@ from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.lines import Line, lines
 from halu_tasks.scorers.reading.reply import ReplyText, ends, plain_line, sentences
-from halu_tasks.scorers.reading.steps import Question, partly_declines
+from halu_tasks.scorers.reading.steps import LabelReader, partly_declines
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reading.vocabulary import Vocabulary
 
@@ -37,7 +37,7 @@ _NAMES = (
 )
 read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 """Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
-_support = Question(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
+_support = LabelReader(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
 _parse = _support.vocabulary.parse
 
 _CLAIM = re.compile(

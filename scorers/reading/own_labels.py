@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from halu_tasks.scorers.reading.choices import OPTION_STEPS, Options
+from halu_tasks.scorers.reading.choices import OPTION_STEPS, OptionVocabulary
 from halu_tasks.scorers.reading.clauses import Clause, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.sentence import ParsedSentence
-from halu_tasks.scorers.reading.steps import Question, ReplyPart, StepResult, inference, statement
-from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
+from halu_tasks.scorers.reading.steps import LabelReader, ReplyPart, StepResult, inference, statement
+from halu_tasks.scorers.reading.types import TYPE_STEPS, TypeVocabulary
 from halu_tasks.scorers.reading.vocabulary import LabelMatch, Vocabulary
 from halu_tasks.text.folding import fold
 
@@ -36,7 +36,7 @@ _WORDS = r"([^\W\d_][^\n:：.?!¿¡;*{}<>\[\]\"“”„«»「」`]{1,58}?)[\s*
 _CUE = re.compile(rf'(?:(?<=["“„「`])|«\s?){_WORDS}(?!\s*\{{)|{_WORDS}[\s*]*(?:\Z|…|\.\.\.|[<\[])')
 
 
-class OwnLabels(Types):
+class OwnLabels(TypeVocabulary):
     """A question that is answered by one of a task's own labels.
 
     Only a declared label is read: one that is the reply, its first or its last line, stands behind a word such as
@@ -186,7 +186,7 @@ LABEL_STEPS = tuple(step for step in TYPE_STEPS if step not in (statement, infer
 """How one of a task's own labels is looked for: only a declared one is read."""
 
 
-def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Question:
+def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> LabelReader:
     """Return the question that is answered by one of a task's own labels.
 
     A yes or a no, and the letters of options from A on, are read as what they are; other labels must be declared.
@@ -197,13 +197,13 @@ def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Questio
     """
     yes_no = {fold(label): label for label in labels}
     if yes_no.keys() == {"yes", "no"}:
-        return Question(YesNo(yes_no["yes"], yes_no["no"], prompts), (*LABEL_STEPS, words_of_question))
+        return LabelReader(YesNo(yes_no["yes"], yes_no["no"], prompts), (*LABEL_STEPS, words_of_question))
     if "".join(labels) in _LETTERS and len(labels[0]) == 1:
-        return Question(Options(("judgment", "options"), labels, yes=""), OPTION_STEPS)
-    return LabelQuestion(labels, prompts)
+        return LabelReader(OptionVocabulary(("judgment", "options"), labels, yes=""), OPTION_STEPS)
+    return OwnLabelReader(labels, prompts)
 
 
-class LabelQuestion(Question):
+class OwnLabelReader(LabelReader):
     """A question that is answered by one of a task's own labels; the arguments are those of `OwnLabels`.
 
     Attributes:

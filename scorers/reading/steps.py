@@ -104,7 +104,7 @@ Step = Callable[[ReplyPart], StepResult | None]
 """Looks for a label in one way."""
 
 
-class Question:
+class LabelReader:
     """A question that is answered by a label.
 
     Args:

@@ -14,7 +14,7 @@ TYPE_STEPS = tuple(step for step in STEPS if step is not last_word)
 """How a type is looked for, in order."""
 
 
-class Types(Vocabulary):
+class TypeVocabulary(Vocabulary):
     """The words of a question whose labels are types that a lexicon names (`label`), or tells by a word (`clue`)."""
 
     def _label_match(self, token: Token, negated: bool, partly: bool) -> LabelMatch:
