@@ -127,7 +127,6 @@ def _key(reference: ListedPaper, letter: str) -> str:
 
 
 def _short_title(title: str) -> str:
-    """Return the first words of a title, up to a colon or full stop, without articles and similar words at the end."""
     head = re.split(r"[:.?!;–—]\s|[.:;]$", title, maxsplit=1)[0].strip()
     first_words = (head if " " in head else title).split()[:_TITLE_WORDS]
     while len(first_words) > 1 and _DANGLING.fullmatch(first_words[-1]):
@@ -357,7 +356,6 @@ class _Names(NamedTuple):
 
 
 def _names_before(text: str) -> _Names:
-    """Read the names at the end of a text, from the last word to the first that is no part of a name."""
     part = text.rstrip(" ,:\"'»")
     et_al = _OTHERS.search(part)
     part = part[: et_al.start()] if et_al else _POSSESSIVE.sub("", part)
@@ -471,7 +469,6 @@ def _matches(names: _Names, before: str, year: int | None, letter: str, referenc
 
 
 def _best(papers: list[int], coauthors: list[list[str]], several: bool, references: Sequence[ListedPaper]) -> list[int]:
-    """Choose papers by their other authors and their number."""
     for endings in coauthors:
         cited_with = [
             index

@@ -379,7 +379,6 @@ def jackknife(metric: Metric, columns: Columns) -> Jackknife:
 
 
 def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
-    """Estimate a metric from its values without each cluster; None if it is undefined."""
     value, (bottom, top) = result.value, metric.range
     if math.isnan(value):
         return None

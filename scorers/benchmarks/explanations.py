@@ -159,7 +159,6 @@ def read_explanation(reply: str) -> Answer[str]:
 
 
 def _measurements(matches: Matches, alpha: float, *, published: bool = False) -> dict[str, float]:
-    """Return `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` for the parts that gold has."""
     named = {"expmatch": expmatch(matches, alpha, published=published)}
     named |= {f"expmatch_{part}": match for part, match in matches.items()}
     return {name: match for name, match in named.items() if match is not None}

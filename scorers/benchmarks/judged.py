@@ -65,7 +65,6 @@ _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 
 
 def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
-    """Return an open answer as a score keeps it: without reasoning, and shortened."""
     text = _text_of(reply)
     if not text:
         return ReplyText(reply).missing or Answer(None)

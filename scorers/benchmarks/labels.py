@@ -206,7 +206,6 @@ def _is_or_lacks(columns: Columns, name: str) -> Column:
 
 
 def _confusion(target: str, answer: str) -> Metric:
-    """Create one cell of the confusion matrix, as a share (0 to 1) of its row."""
     return mean(
         f"rate_{target}_as_{answer}",
         f"as_{answer}",

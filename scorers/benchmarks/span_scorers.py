@@ -192,7 +192,6 @@ def _contents(reply: str, text: str) -> Iterator[Any]:
 
 
 def _hard_and_soft(content: Any) -> tuple[list[Mark], list[Mark]] | None:
-    """Return the marks of a JSON value, those that count as marked and those with degrees; None if it has none."""
     if not isinstance(content, dict):
         marks = marks_of(content)
         return (marks, marks) if marks else None
@@ -309,8 +308,6 @@ def psiloqa_scorer() -> TaskScorer:
 
 
 def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
-    """Create a scorer with `iou`, another metric and `acc`, each the mean over texts of a figure."""
-
     def score(item: Item[SpanGold], reply: str, verdicts: object) -> ScoredReply:
         text, spans = item.gold.text, item.gold.spans
         gold = item.gold.degrees or [Mark(*span) for span in spans]

@@ -96,7 +96,6 @@ def score_passages(
 
 
 def _by_category(item: Item[SpanGold], marked: MarkedSpans, categories: Mapping[str, str]) -> Counter[str]:
-    """Count the gold characters of each category, those that are marked, and those marked with their category."""
     categories_at: dict[int, set[str]] = {}
     for at, category in ((at, mark.category) for mark in marked.hard for at in range(mark.start, mark.end)):
         categories_at.setdefault(at, set()).add(category)

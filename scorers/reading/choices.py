@@ -78,7 +78,6 @@ class OptionVocabulary(Vocabulary):
         return "zq" in sentence.text or is_noun
 
     def _match_label(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
-        """Return the option that a sentence begins with at `start`, or rules all others out for."""
         if sentence.says_nothing(start):
             return None
         negated, position = False, start
@@ -156,7 +155,6 @@ class OptionVocabulary(Vocabulary):
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
     def _with_praise(self, sentence: ParsedSentence, option: LabelMatch) -> LabelMatch:
-        """Return the value of an option with the words that call it right directly behind it ("A is correct")."""
         value, end = option, option.end
         for token in sentence.tokens_after(end):
             if token.kind not in _PRAISE or _WORD.search(sentence.text, end, token.start):
@@ -195,7 +193,6 @@ class OptionVocabulary(Vocabulary):
         return label or (self._sole(set(self.labels) - wrong) if is_open else None)
 
     def _rate(self, sentences: list[ParsedSentence]) -> list[tuple[str, str]]:
-        """Return the options that sentences rate, each with `pick`, `right` or `wrong`."""
         ratings: list[tuple[str, str]] = []
         subject = ""
         for number, sentence in enumerate(sentences):
@@ -233,7 +230,6 @@ class OptionVocabulary(Vocabulary):
         return ratings
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
-        """Return the option taken last; if none is taken, the only one called right."""
         picks = [label for label, kind in ratings if kind == "pick"]
         if picks:
             return picks[-1] or None

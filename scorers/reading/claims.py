@@ -177,7 +177,6 @@ def _end_of_title(line: str) -> int:
 
 
 def _named(line: str, following: str) -> Iterator[bool]:
-    """Yield the checks behind their names on a line, or on the following one."""
     for start, end in read_support.name_places(line)[:_MOST_PARTS]:
         before = line[:start].rstrip()[-1:]
         if before and before not in ".,;:({[|?!–—-" and line[start].islower():
@@ -235,7 +234,6 @@ def _of_sentences(text: str) -> Iterator[bool]:
 
 
 def _with_revision(line_checks: list[tuple[int, bool]], reply_lines: list[Line]) -> list[bool]:
-    """Return the checks of lines, with those replaced that the reply takes back."""
     checked = [check for _, check in line_checks]
     first = line_checks[0][0] if line_checks else len(reply_lines)
     later = range(first + 1, len(reply_lines))

@@ -82,7 +82,6 @@ class OwnLabels(TypeVocabulary):
         return True
 
     def _match_label(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
-        """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
         value = super()._match_label(sentence, start)
         if value is None or value.label not in self.labels:
             return value
@@ -217,7 +216,6 @@ class OwnLabelReader(LabelReader):
 
 
 def _cues(prompts: Iterable[str]) -> list[str]:
-    """Return the words of prompts before a colon, where the answer is to stand, the longest first."""
     cues = {match[1] or match[2] for prompt in prompts for match in _CUE.finditer(prompt)}
     return sorted(cues, key=lambda cue: (-len(cue), cue))
 
@@ -227,7 +225,6 @@ def _any_cue(cues: Iterable[str]) -> re.Pattern[str]:
 
 
 def _with_cues(tokens: list[Token], text: str, cue: re.Pattern[str]) -> list[Token]:
-    """Return tokens with the cues of a text as markers in the place of what they overlap."""
     cues = [Token("declare", "", *place.span()) for place in cue.finditer(text)]
     remaining = [token for token in tokens if all(token.end <= each.start or token.start >= each.end for each in cues)]
     return sorted([*remaining, *cues], key=lambda token: token.start) if cues else tokens

@@ -54,6 +54,5 @@ class Passage:
 
 
 def _in_word(text: str, at: int, char: str) -> bool:
-    """Return whether a place is inside a word of the text; some scripts have no spaces between words."""
     around = text[max(0, at - 1) : at + 1] + char
     return len(around) == 3 and around.isalnum() and not _SPACELESS.search(around)

@@ -67,7 +67,6 @@ def stated_confidence(reply: str) -> StatedConfidence:
 
 
 def _of_object(text: str) -> tuple[str, float | None] | None:
-    """Return the text without the field of its last JSON object with one, and the value; None if it has none."""
     for value in reversed([*values(text)] if "{" in text else []):
         content = value.content if isinstance(value.content, dict) else {}
         name = next((name for name in content if _words().name.fullmatch(name.replace("_", " ").strip())), None)
@@ -77,7 +76,6 @@ def _of_object(text: str) -> tuple[str, float | None] | None:
 
 
 def _without_member(text: str, name: str, content: Mapping[str, object]) -> str:
-    """Return a JSON object without one of its members; empty if that fails."""
     remaining = {key: value for key, value in content.items() if key != name}
     for member in re.finditer(_MEMBER.format(re.escape(name)), text):
         before, after = re.search(r",\s*\Z", text[: member.start()]), re.compile(r"\s*,").match(text, member.end())
@@ -100,7 +98,6 @@ def _of_value(value: object) -> float | None:
 
 
 def _of_words(text: str) -> tuple[str, float | None]:
-    """Return the text without the statements that it makes, and the value of the last one."""
     end = len(text.rstrip())
     last_line = max(text.rfind("\n", 0, end) + 1, end - _LAST)
     statements = {each.span(): each for each in _named(text)}
@@ -111,7 +108,6 @@ def _of_words(text: str) -> tuple[str, float | None]:
 
 
 def _named(text: str) -> Iterator[re.Match[str]]:
-    """Yield the values with a name, which may stand on one of the two lines behind that."""
     lines, names = text.splitlines(keepends=True), _words().names
     ends = [*accumulate(map(len, lines))]
     named = [place for place, line in enumerate(lines) if any(name in line.casefold() for name in names)]
@@ -222,7 +218,6 @@ def _listed(text: str) -> list[str]:
 
 
 def _any(phrases: Iterable[str]) -> str:
-    """Return an expression for the longest of several phrases."""
     longest_first = sorted({*phrases}, key=lambda phrase: (-len(phrase), phrase))
     return f"(?:{'|'.join(map(_expression, longest_first))})"
 

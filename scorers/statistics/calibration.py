@@ -116,12 +116,10 @@ def probability_metrics(label: str) -> tuple[Metric, ...]:
 
 
 def _with_and_without(label: str) -> Callable[[Column], list[Column]]:
-    """Make the function of the targets that says which items have the label, and which do not."""
     return lambda target: [target == label, target != label]
 
 
 def _if_any(sums: Array) -> Array:
-    """Divide the first sum by the second; undefined if the third is 0."""
     return np.asarray(np.where(sums[..., 2] > 0, ratio(sums), np.nan))
 
 

@@ -252,6 +252,5 @@ def _missing(columns: Columns) -> Terms:
 
 
 def _risk(columns: Columns) -> float:
-    """Return the highest risk that is allowed, which is the same for all replies of a run."""
     risks = columns[RISK][~np.isnan(columns[RISK])]
     return float(risks[0]) if len(risks) else USUAL_RISK
