@@ -487,11 +487,6 @@ def share_of(outcome: Outcome) -> Metric:
     return Metric(outcome, lambda columns: columns["outcome"] == outcome, ("outcome",), "mean", about, higher_is_better)
 
 
-def share_unparsed() -> Metric:
-    """Create `unparsed`, the share (0 to 1) of items from whose reply no answer can be read."""
-    return share_of(UNPARSED)
-
-
 def outcome_shares(*, of_labels: bool) -> list[Metric]:
     """Create the shares of replies that decline, are empty and are missing, and of labels that are inferred."""
     shares = [share_of(ABSTAINED), share_of(EMPTY), share_of(REQUEST_FAILED)]

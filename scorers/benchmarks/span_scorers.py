@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import UNPARSED, Answer
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.gold import SpanGold
-from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.metrics import Metric, mean, share_of
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.reply import ReplyText
@@ -326,4 +326,4 @@ def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
     acc = mean("acc", "acc", "mean share of the gold strings that are returned")
-    return TaskScorer(score, (iou, metric, acc, share_unparsed()), {"iou", metric.name, "acc"})
+    return TaskScorer(score, (iou, metric, acc, share_of(UNPARSED)), {"iou", metric.name, "acc"})

@@ -9,15 +9,15 @@ from itertools import takewhile
 from halu_tasks.scorers.reading.choices import OPTION_STEPS, OptionVocabulary
 from halu_tasks.scorers.reading.clauses import Clause, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token
+from halu_tasks.scorers.reading.passage import SPACELESS_LETTER
 from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.sentence import ParsedSentence
 from halu_tasks.scorers.reading.steps import LabelReader, ReplyPart, StepResult, inference, statement
 from halu_tasks.scorers.reading.types import TYPE_STEPS, TypeVocabulary
 from halu_tasks.scorers.reading.vocabulary import LabelMatch, Vocabulary
-from halu_tasks.text.folding import fold
+from halu_tasks.text.folding import SPACELESS, fold
 
-_LETTERS = ("AB", "ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDEFG", "ABCDEFGH", "ABCDEFGHI", "ABCDEFGHIJ")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LETTERS = "ABCDEFGHIJ"
 # what a word of the same sentence does to a label ("supported, but not by the first source"), unless it belongs to a
 # reason, or another part of the sentence begins in between
 _BEGINS = ("conclude", "declare", "turn", "stop")
@@ -197,7 +197,7 @@ def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> LabelRe
     yes_no = {fold(label): label for label in labels}
     if yes_no.keys() == {"yes", "no"}:
         return LabelReader(YesNo(yes_no["yes"], yes_no["no"], prompts), (*LABEL_STEPS, words_of_question))
-    if "".join(labels) in _LETTERS and len(labels[0]) == 1:
+    if labels == tuple(_LETTERS[: len(labels)]):
         return LabelReader(OptionVocabulary(("judgment", "options"), labels, yes=""), OPTION_STEPS)
     return OwnLabelReader(labels, prompts)
 
@@ -236,7 +236,5 @@ def _plain(text: str) -> str:
 
 def _word(label: str) -> str:
     """Return an expression for a label that is no part of a word, in scripts that have spaces between words."""
-    before, after = (
-        "" if _UNSPACED.match(end) else rf"[^\W{_UNSPACED.pattern[1:-1]}]" for end in (label[0], label[-1])
-    )
-    return f"(?<!{before or '(?!)'}){re.escape(label)}(?!{after or '(?!)'})"
+    before, after = ("(?!)" if SPACELESS_LETTER.match(end) else rf"[^\W{SPACELESS}]" for end in (label[0], label[-1]))
+    return f"(?<!{before}){re.escape(label)}(?!{after})"

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, load
+from halu_tasks.scorers.reading.passage import SPACELESS_LETTER
 from halu_tasks.scorers.reading.reply import ReplyText
 
 _NUMBER = r"(?:\d{1,3}(?:[.,٫]\d{1,6})?|[.,]\d{1,6})(?![\d.,٫]*\d)"
 _MEMBER = r'"{0}"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[^\s",{{}}\[\]]+)'
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # a number without a unit that is not greater may be percent or "9 of 10"
 _FEW = 10
 _DENOMINATORS = (5, 10, 100)
@@ -224,5 +224,5 @@ def _any(phrases: Iterable[str]) -> str:
 
 def _expression(phrase: str) -> str:
     words = r"\s+".join(map(re.escape, phrase.split()))
-    begins, ends = (not _UNSPACED.match(char) and char.isalnum() for char in (phrase[0], phrase[-1]))
+    begins, ends = (not SPACELESS_LETTER.match(char) and char.isalnum() for char in (phrase[0], phrase[-1]))
     return (r"(?<!\w)" if begins else "") + words + (r"(?!\w)" if ends else "")

@@ -36,12 +36,12 @@ from halu_tasks.scorers.reading.lines import (
     unquoted,
     words,
 )
-from halu_tasks.scorers.reading.passage import Passage
+from halu_tasks.scorers.reading.passage import SPACELESS_LETTER, Passage
 from halu_tasks.scorers.reading.questions import NO, hallucinates
 from halu_tasks.scorers.reading.reply import MARKUP, QUOTED, ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.reading.structured_strings import is_data, strings_in
-from halu_tasks.text.folding import SPACELESS, fold
+from halu_tasks.text.folding import fold
 
 Strings = Answer[list[str]]
 
@@ -53,7 +53,6 @@ def _any_of(*kinds: str) -> str:
 _NONE = re.compile(rf"[\W_]*(?:{_any_of('none')})[\W_]*|[\W_]*", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?=[A-Z])(?i:{_any_of('begins', 'to', 'this')})")
 _SHORT = 400  # a longer text says more than that there is nothing
-_SPACELESS = re.compile(f"[{SPACELESS}]")
 _STOPS = " ,.;:!?،؛。，；：、！？।"
 _ENDS, _QUESTION = tuple(".!?。！？।؟"), tuple("?？؟")
 _MARKS = ' "“”„«»‹›‚‘’「」『』*_`'
@@ -267,7 +266,7 @@ def _is_running(string: str, reply: ReplyText) -> bool:
     before, _, behind = reply.plain.partition(string)
     if before and before[-1] in _MARKS.strip():
         return False
-    length = string.count(" ") + len(_SPACELESS.findall(string)) / 2
+    length = string.count(" ") + len(SPACELESS_LETTER.findall(string)) / 2
     end = (string[-1:] + behind[:1]).strip()[:1]
     return length > 8 or (length > 4 and end in _ENDS) or (length > 1 and end in _QUESTION)
 
