@@ -3,7 +3,7 @@
 `checks` reads a list of claims with their checks ("Claim: …", "Supported: Yes/No"), `supported` the check of a single
 claim (A.1.3). The first of these in which a check is found counts:
 
-1. data: objects with a member named after the check, objects whose keys are claims, a list of checks;
+1. data: objects with a member named after the check, or whose keys are claims;
 2. lines: a check behind its name ("Supported: Yes"), a part of the line that begins with a check ("2. A ship sank –
    yes", also a cell of a table), a line below the claim, a list under "Unsupported claims:";
 3. sentences ("Claim 2 is not in the document"), as the reader of labels reads them.
@@ -56,11 +56,8 @@ _NOT_EITHER = re.compile(r"\b(?:is|are|was|were) not\W*$")
 _NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}", re.IGNORECASE)
 _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
 _COUNTED = re.compile(r"\b(?:claims?|statements?|facts?|supported|verified)\b")
-_SUPPORTED = re.compile(r"\b(?:document|article|source|passage|supported|unsupported)\b", re.IGNORECASE)
 # "Supported: Perhaps", not "SUPPORTED: The mayor resigned"
 _UNKNOWN = re.compile(r"\s*\w+(?: \w+)?\W*")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_WHICH = re.compile(rf"\b(?:claim|statement) (\d{{1,3}})\b|\bthe ({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:all|both|every\w*|each|none|neither)\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"\b(?:document|article|source|text|passage|story|claims?|statements?|checks? out"
@@ -89,8 +86,7 @@ def checks(reply: str) -> Checks:
     if reply.missing:
         return Checks([], none=reply.missing)
     text = reply.text
-    opens = "[" if -1 < text.find("[") < text.find("{") or "{" not in text else "{"
-    checks_in_data = [check for value in values(text, opens) for check in _of_data(value.content)]
+    checks_in_data = [check for value in values(text) for check in _of_data(value.content)]
     if any(check is not None for check in checks_in_data):
         return Checks([check for check in checks_in_data if check is not None], checks_in_data.count(None))
     reply_lines = [*_lines_of(reply)]
@@ -115,8 +111,6 @@ def _of_data(value: Any) -> list[bool | None]:
     """Return the checks in a JSON value; None for an object of a claim without one."""
     if isinstance(value, list):
         return [check for entry in value for check in _of_data(entry)]
-    if isinstance(value, str):
-        return [] if (label := read_support.label(value)) is None else [label == SUPPORTED]
     if not isinstance(value, dict):
         return []
     named = {name: member for name, member in value.items() if name.replace("_", " ").lower() in read_support.names}
@@ -162,8 +156,6 @@ def _of_lines(reply_lines: list[Line]) -> Iterator[tuple[int, bool]]:
             or list(_listed(body, below=below or is_claim))
             or list(_alone(body, is_claim=is_claim, below=below))
         )
-        if not checks_on_line and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
-            checks_on_line = list(_of_sentences(body))[-1:]
         yield from ((index, check) for check in checks_on_line)
         below = not checks_on_line
         if checks_on_line and body.endswith((":", "：", "?")):
@@ -250,7 +242,4 @@ def _with_revision(line_checks: list[tuple[int, bool]], reply_lines: list[Line])
         return checked
     if _EVERY.search(text):
         return [again[-1]] * len(before)
-    which = _WHICH.search(text)
-    number = int(which[1] or _ORDINALS.index(which[2].lower()) + 1) if which else len(before)
-    before[min(number, len(before)) - 1] = again[-1]
-    return before
+    return [*before[:-1], again[-1]]
