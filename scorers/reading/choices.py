@@ -11,7 +11,7 @@ from halu_tasks.scorers.reading.clauses import Clause, signs, stated, which_stat
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
 from halu_tasks.scorers.reading.steps import STEPS, ReplyPart, StepResult, bare_line
-from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, LabelMatch, Vocabulary
+from halu_tasks.scorers.reading.vocabulary import UNDECIDED, LabelMatch, Vocabulary
 from halu_tasks.text.folding import normalise
 
 _LETTERS = phrases("letters")
@@ -86,8 +86,7 @@ class OptionVocabulary(Vocabulary):
                 return None
             position = token.end
             if token.kind == "label" and token.label in self.labels:
-                value = self._of_option(sentence, token, negated)
-                return value if value.label in NO_VALUE else self._with_praise(sentence, value)
+                return self._with_praise(sentence, self._of_option(sentence, token, negated))
             if token.kind == "no" and self.is_answer_no(sentence, token):
                 continue
             if token.kind in ("bad", "worse", "negate", "no", "cannot", "than"):
@@ -113,7 +112,7 @@ class OptionVocabulary(Vocabulary):
                 left = token.label if holds else "" if holds is None else self._sole(set(self.labels) - {token.label})
                 return LabelMatch("label", left or "", part[1])
         names_other = any(other.kind == "label" and other.label != token.label for other in behind)
-        if names_other and behind[1:] and behind[1].kind == "label" and sentence.text[behind[0].start] in "<>=":
+        if behind[1:] and sentence.text[behind[0].start] in "<>=":
             # "[[B>A]]"
             rated = {">": token.label, "<": behind[1].label}
             return LabelMatch("label", rated.get(sentence.text[behind[0].start], UNDECIDED), behind[1].end)
@@ -123,9 +122,9 @@ class OptionVocabulary(Vocabulary):
             is_listed = follows != "comma" or is_list
             # "A, B is wrong", "A, not B"
             counts_alone = follows == "comma" and behind[1].kind in ("label", "no", "negate") and not negated
-            return LabelMatch("label", UNDECIDED if is_listed else token.label if counts_alone else "", token.end)
-        if behind and behind[0].kind == "suppose":
-            return LabelMatch("label", "", token.end)
+            if is_listed:
+                return LabelMatch("several", UNDECIDED, token.end)
+            return LabelMatch("label", token.label if counts_alone else "", token.end)
         if negated:
             return LabelMatch("label", self._sole(set(self.labels) - {token.label}) or "", token.end)
         is_wrong = follows == "stop" and len(behind) > 1 and behind[1].kind == "bad"  # "A: incorrect"
@@ -232,7 +231,7 @@ class OptionVocabulary(Vocabulary):
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
         picks = [label for label, kind in ratings if kind == "pick"]
         if picks:
-            return picks[-1] or None
+            return picks[-1]
         right, wrong = ({label for label, kind in ratings if kind == which} for which in ("right", "wrong"))
         return self._sole(right - wrong)
 
@@ -334,10 +333,10 @@ def _repeating_part(sentence: ParsedSentence, label: Token) -> tuple[int, int] |
     end = min((token.start for token in ends if token.start >= label.end), default=len(sentence.text))
     position, repeats = start, False
     for token in itertools.takewhile(lambda token: token.start < end, sentence.tokens_after(start)):
-        if _WORD.search(sentence.text, position, token.start) or token.kind not in {*FILLERS, *_REPEATS, "label"}:
+        is_verb = token.kind in _REPEATS or sentence.text[token.start : token.end] in _LETTERS["repeats"]
+        if _WORD.search(sentence.text, position, token.start) or not (is_verb or token.kind in {*FILLERS, "label"}):
             return None
         position = token.end
-        is_verb = token.kind in _REPEATS or sentence.text[token.start : token.end] in _LETTERS["repeats"]
         repeats = repeats or token.kind in _NEGATORS or (is_verb and token.start > label.start)
     return (start, end) if repeats and not _WORD.search(sentence.text, position, end) else None
 

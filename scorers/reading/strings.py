@@ -38,7 +38,7 @@ from halu_tasks.scorers.reading.lines import (
 )
 from halu_tasks.scorers.reading.passage import SPACELESS_LETTER, Passage
 from halu_tasks.scorers.reading.questions import NO, hallucinates
-from halu_tasks.scorers.reading.reply import MARKUP, ReplyText
+from halu_tasks.scorers.reading.reply import MARKUP, QUOTED, ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.reading.structured_strings import is_data, strings_in
 from halu_tasks.text.folding import fold
@@ -201,14 +201,18 @@ def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strin
 
 
 def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
-    if len(reply.lines) == 1 and _declines(reply.plain):
+    if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
         return Answer(None, "declines", ABSTAINED)
-    last = reply.lines[-1].text if reply.lines else ""
-    if last.endswith((":", "：")) and reply.is_of_prompt(last):
+    # what stands in the text is no title, though it is in bold and about truth
+    given_lines = [
+        line._replace(is_title=False) if line.is_title and source.holds(bare(line.text)) else line
+        for line in reply.lines
+    ]
+    if given_lines and given_lines[-1].text.endswith((":", "：")) and reply.is_of_prompt(given_lines[-1].text):
         return Answer(None, "nothing behind the cue of the prompt")
     loose: list[str] = []
     is_list = False
-    for rank, section_lines in sections(reply.lines, unit):
+    for rank, section_lines in sections(given_lines, unit):
         new_lines = [line for line in section_lines if not _repeats(line, reply, source, unit)]
         if loose and rank < 0:
             break
@@ -235,15 +239,20 @@ def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Stri
         return None
     if not is_list and (answer := _nothing(reply, source, unit, expected)):
         return answer
-    is_off_topic = unit in ("entity", "passage") and all(_is_running(string, reply) for string in loose)
+    is_off_topic = source.text and unit in ("entity", "passage") and all(_is_running(string, reply) for string in loose)
     return Answer(None, "no string of the text") if is_off_topic else Answer(loose)
 
 
 def _is_none_with_remarks(section_lines: list[Line]) -> bool:
-    """Return whether the first line is a "none" alone, and no list follows."""
+    """Return whether the first of several lines is a "none" alone, and no list follows."""
     first = fold(section_lines[0].text).strip(" .。!*_`\"'")
     is_none = any((word.start, word.end, word.kind) == (0, len(first), "none") for word in words().scan(first))
-    return is_none and all(line.indent < 0 for line in section_lines)
+    return (
+        is_none
+        and len(section_lines) > 1
+        and section_lines[0].gap < section_lines[1].gap
+        and all(line.indent < 0 for line in section_lines)
+    )
 
 
 def _repeats(line: Line, reply: ReplyText, source: Passage, unit: Unit) -> bool:
@@ -288,6 +297,7 @@ def _strings_on(section_lines: list[Line], source: Passage, unit: Unit) -> tuple
         elif unit == "passage" and is_item:
             strings.append(_wrong_part(text))
     paragraph = next((at for at, line in enumerate(section_lines) if at and line.gap), len(section_lines))
+    strings = _once(strings, max(2, len(strings) // 2))
     loose = bare if unit == "sentence" else _wrong_part
     return strings or [loose(line.text) for line in section_lines[:paragraph] if not _LABEL.match(line.text)], is_held
 
@@ -309,9 +319,10 @@ def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[
     for parts in _divided(text) if unit != "sentence" else ():
         held = [_held(part, source) for part in parts]
         held_count = sum(map(bool, held))
+        is_strong = text.count(";") + 1 == len(parts) <= 2 * held_count
         is_short = unit == "entity" and all(part.count(" ") < 8 for part in parts)
         # "a and c" may be one string of the text, and a sentence with a changed word consists of parts that are not
-        is_list = is_short or (held_count == len(parts) and not source.resembles(text))
+        is_list = is_strong or is_short or (held_count == len(parts) and not source.resembles(text))
         if held_count > 1 and is_list and len(held[0]) >= len(line_string):
             return [string or _wrong_part(part) for string, part in zip(held, parts, strict=True)]
     if not line_string and unit != "sentence" and (alias := _ALIAS.fullmatch(text)):
@@ -348,7 +359,8 @@ def _set_off(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[s
     is_list = unit == "entity" or (unit == "passage" and is_item)
     if is_list and pieces and (pieces[0] != marked[0] or pieces[0].string not in _wrong_part(text)):
         pieces = []
-    if unit == "passage" and source.resembles(stripped := text.strip(_MARKS)):
+    is_short = unit == "passage" and sum(len(piece.string) for piece in pieces) < len(text) / 2
+    if is_short and source.resembles(stripped := text.strip(_MARKS)):
         return [stripped]
     if unit == "sentence":
         pieces = [piece for piece in pieces if piece.string.count(" ") > 2]
@@ -435,7 +447,7 @@ def _replacement(text: str) -> str:
 
 def _filled(section_lines: list[Line], expected: int) -> list[str]:
     is_marked = any(line.indent >= 0 for line in section_lines)
-    if not is_marked:
+    if len(section_lines) > expected and not is_marked:
         section_lines = next((each for each in _paragraphs(section_lines) if len(each) == expected), section_lines)
     strings = [_replacement(line.text) for line in section_lines]
     short = [
@@ -469,6 +481,12 @@ def _named(text: str, expected: int) -> list[str]:
 
 
 # --- nothing ----------------------------------------------------------------------------------------------
+
+
+def _declined(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
+    """Return no answer if a reply declines and quotes what it declines to judge, such as a title."""
+    rest = unquoted(reply.plain, QUOTED)
+    return Answer(None, "declines", ABSTAINED) if rest != reply.plain and _declines(rest) else None
 
 
 def _nothing(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
@@ -512,4 +530,4 @@ def _says_nothing(text: str, unit: Unit) -> bool:
 
 
 Step = Callable[[ReplyText, Passage, Unit, int], Strings | None]
-_STEPS: tuple[Step, ...] = (_listed, _copied, _data, _lines, _nothing)
+_STEPS: tuple[Step, ...] = (_listed, _copied, _data, _declined, _lines, _nothing)
