@@ -56,6 +56,7 @@ _NOT_EITHER = re.compile(r"\b(?:is|are|was|were) not\W*$")
 _NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}", re.IGNORECASE)
 _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
 _COUNTED = re.compile(r"\b(?:claims?|statements?|facts?|supported|verified)\b")
+_SUPPORTED = re.compile(r"\b(?:document|article|source|passage|supported|unsupported)\b", re.IGNORECASE)
 # "Supported: Perhaps", not "SUPPORTED: The mayor resigned"
 _UNKNOWN = re.compile(r"\s*\w+(?: \w+)?\W*")
 _EVERY = re.compile(r"\b(?:all|both|every\w*|each|none|neither)\b", re.IGNORECASE)
@@ -156,6 +157,8 @@ def _of_lines(reply_lines: list[Line]) -> Iterator[tuple[int, bool]]:
             or list(_listed(body, below=below or is_claim))
             or list(_alone(body, is_claim=is_claim, below=below))
         )
+        if not checks_on_line and is_claim and _SUPPORTED.search(body) and not read_support.name_places(following):
+            checks_on_line = list(_of_sentences(body))[-1:]
         yield from ((index, check) for check in checks_on_line)
         below = not checks_on_line
         if checks_on_line and body.endswith((":", "：", "?")):

@@ -44,6 +44,11 @@ _REPORTS = re.compile(
     r"|写|自称|声称|要求|注入",
     re.IGNORECASE,
 )
+# "Conflict: no" and "Unsupported? No." deny the label
+_DENIED = re.compile(
+    r"[*_`\"'”)\]]{0,4}\s?[:：?？=][\s*_`\"'“(\[]{0,4}(?:no|none|nothing|false|否|无|没有)[*_`\"'”)\]]{0,4}(?:[.,;!。，；！]|\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TAG = re.compile(r"</?(?:answer|output|response|verdict)>", re.IGNORECASE)
 
 
@@ -184,7 +189,7 @@ class VerdictReader:
     def label_at_start(self, text: str) -> str | None:
         """Return the label that a text begins with, if its sentence mentions no other one."""
         match = self._begins.match(text)
-        if not match:
+        if not match or _DENIED.match(text, match.end()):
             return None
         longest = self._mentions.match(text, match.start(1))  # "yes, but" is never read as "yes"
         label = self._labels[_plain(longest[0] if longest else match[1])]
