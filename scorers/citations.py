@@ -173,7 +173,7 @@ def surname(name: str) -> str:
     while len(parts) > 1 and _is_in(_WORDS["suffixes"], parts[-1]):
         del parts[-1]
     parts = [part.rstrip(".") if len(part) > 4 and "." not in part[:-1] else part for part in parts if part.strip(".")]
-    return _surname_of(parts) if parts else name
+    return _surname_of(parts)
 
 
 def _is_in(listed: frozenset[str], word: str) -> bool:
@@ -376,8 +376,6 @@ def _names_before(text: str) -> _Names:
             elements.append([])
         if token[0] != ",":
             starts = starts or len(elements) - 1
-    # "Ling, J., & Benton, D."
-    elements = [each for each in elements if not all(_ABBREVIATED.fullmatch(token[0]) for token in each)] or elements
     for element in elements:
         while len(element) > 1 and _begins_sentence(element[0][0]):
             del element[0]

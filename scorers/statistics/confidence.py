@@ -183,7 +183,13 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         has_one = ~np.isnan(graded_answers["probability"])
         return [has_one & (graded_answers["target"] == 1), has_one & (graded_answers["wrong"] == 1)]
 
-    brier_score, error = brier(_RIGHT), ece(_RIGHT)
+    def of_graded(metric: Metric, name: str, about: str) -> Metric:
+        def terms(columns: Columns) -> Terms:
+            return metric.terms(known(graded(attempts, columns)))
+
+        return replace(metric, name=name, inputs=inputs, terms=terms, about=about, **_ASKED)
+
+    brier_score = brier(_RIGHT)
     inputs = (*attempts.columns, "outcome", CONFIDENCE)
     return (
         Metric(
@@ -214,21 +220,13 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
             higher_is_better=False,
             **_ASKED,
         ),
-        replace(
-            error,
-            name="ece_confidence",
-            inputs=inputs,
-            terms=lambda columns: error.terms(known(graded(attempts, columns))),
-            about="expected calibration error of the confidence that the answer is right",
-            **_ASKED,
+        of_graded(
+            ece(_RIGHT), "ece_confidence", "expected calibration error of the confidence that the answer is right"
         ),
-        replace(
+        of_graded(
             ece_by_chance,
-            name="ece_confidence_by_chance",
-            inputs=inputs,
-            terms=lambda columns: ece_by_chance.terms(known(graded(attempts, columns))),
-            about="expected ece_confidence of calibrated confidences, which is the part that is due to chance",
-            **_ASKED,
+            "ece_confidence_by_chance",
+            "expected ece_confidence of calibrated confidences, which is the part that is due to chance",
         ),
         missing,
     )
