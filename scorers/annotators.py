@@ -87,7 +87,6 @@ def _pooled_marks(
 
 
 def _votes(people: Sequence[Sequence[Mark]], length: int) -> Array:
-    """Count the annotators that mark each character."""
     from halu_tasks.scorers.benchmarks.span_scorers import series  # imports what reads spans, which labels do not need
 
     return np.sum([series(marks, length) > 0 for marks in people], axis=0) if people else np.zeros(length)

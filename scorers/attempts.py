@@ -130,14 +130,6 @@ def attempt_metrics(attempts: Attempts, requires_option: str | None = None) -> t
     return tuple(replace(metric, requires_option=requires_option) for metric in metrics)
 
 
-def costing(metric: Metric, penalty: float) -> Metric:
-    """Return a metric of points, in which a wrong answer costs `penalty`; any other metric is returned as it is."""
-    terms = metric.terms
-    if not isinstance(terms, NetPoints) or terms.penalty == penalty:
-        return metric
-    return _with_points(metric, replace(terms, penalty=penalty))
-
-
 def _with_points(metric: Metric, points: NetPoints) -> Metric:
     cost = f"{points.penalty:g}"
     about = f"mean points: 1 for a right answer, −{cost} for a wrong one, 0 for none"
@@ -151,11 +143,12 @@ def penalty_of(scores: Iterable[ScoredReply]) -> float:
 
 def with_penalty(metrics: Iterable[Metric], penalty: float) -> tuple[Metric, ...]:
     """Let a wrong answer cost `penalty` points in the metrics that count points, which then are −penalty to 1."""
-    return tuple(_costing(metric, penalty) if penalty != 1 else metric for metric in metrics)
+    return tuple(_costing(metric, penalty) for metric in metrics)
 
 
 def _costing(metric: Metric, penalty: float) -> Metric:
-    if isinstance(metric.terms, Corrected):
-        costly = corrected(costing(metric.terms.metric, penalty), metric.terms.judge_spec)
+    terms = metric.terms
+    if isinstance(terms, Corrected):
+        costly = corrected(_costing(terms.metric, penalty), terms.judge_spec)
         return replace(costly, name=metric.name, within=metric.within, requires_option=metric.requires_option)
-    return costing(metric, penalty)
+    return _with_points(metric, replace(terms, penalty=penalty)) if isinstance(terms, NetPoints) else metric

@@ -127,7 +127,6 @@ def _key(reference: ListedPaper, letter: str) -> str:
 
 
 def _short_title(title: str) -> str:
-    """Return the first words of a title, up to a colon or full stop, without articles and similar words at the end."""
     head = re.split(r"[:.?!;–—]\s|[.:;]$", title, maxsplit=1)[0].strip()
     first_words = (head if " " in head else title).split()[:_TITLE_WORDS]
     while len(first_words) > 1 and _DANGLING.fullmatch(first_words[-1]):
@@ -174,7 +173,7 @@ def surname(name: str) -> str:
     while len(parts) > 1 and _is_in(_WORDS["suffixes"], parts[-1]):
         del parts[-1]
     parts = [part.rstrip(".") if len(part) > 4 and "." not in part[:-1] else part for part in parts if part.strip(".")]
-    return _surname_of(parts) if parts else name
+    return _surname_of(parts)
 
 
 def _is_in(listed: frozenset[str], word: str) -> bool:
@@ -357,7 +356,6 @@ class _Names(NamedTuple):
 
 
 def _names_before(text: str) -> _Names:
-    """Read the names at the end of a text, from the last word to the first that is no part of a name."""
     part = text.rstrip(" ,:\"'»")
     et_al = _OTHERS.search(part)
     part = part[: et_al.start()] if et_al else _POSSESSIVE.sub("", part)
@@ -378,8 +376,6 @@ def _names_before(text: str) -> _Names:
             elements.append([])
         if token[0] != ",":
             starts = starts or len(elements) - 1
-    # "Ling, J., & Benton, D."
-    elements = [each for each in elements if not all(_ABBREVIATED.fullmatch(token[0]) for token in each)] or elements
     for element in elements:
         while len(element) > 1 and _begins_sentence(element[0][0]):
             del element[0]
@@ -471,7 +467,6 @@ def _matches(names: _Names, before: str, year: int | None, letter: str, referenc
 
 
 def _best(papers: list[int], coauthors: list[list[str]], several: bool, references: Sequence[ListedPaper]) -> list[int]:
-    """Choose papers by their other authors and their number."""
     for endings in coauthors:
         cited_with = [
             index

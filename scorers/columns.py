@@ -17,6 +17,10 @@ Numbers = npt.NDArray[np.int64]
 FIELDS = ("answer", "target", "outcome")
 PLACES = ("part", "row")
 SCORE = "score"
+PROBABILITY, NO_PROBABILITY = "probability", "no_probability"
+"""The facts of a probability: of the first of a task's two labels, 0 to 1; or 1 if there should be one and is none."""
+CONFIDENCE, NO_CONFIDENCE = "confidence", "no_confidence"
+"""The facts of a confidence: how sure a model is that it is right, 0 to 1; or 1 if it was asked for and states none."""
 TAG = "tag_"
 """What the names of columns with tags begin with."""
 
@@ -95,11 +99,7 @@ class Columns:
 
 def column_names(facts: Iterable[str]) -> set[str]:
     """Return the names of the columns of scores with some facts, except tags."""
-    # these import this
-    from halu_tasks.scorers.statistics import calibration, confidence
-
-    of_confidence = (calibration.FACT, calibration.MISSING, confidence.CONFIDENCE, confidence.MISSING)
-    return {*FIELDS, *PLACES, SCORE, *facts, *of_confidence}
+    return {*FIELDS, *PLACES, SCORE, *facts, PROBABILITY, NO_PROBABILITY, CONFIDENCE, NO_CONFIDENCE}
 
 
 def by_cluster(scores: Iterable[ScoredReply]) -> Columns:

@@ -65,15 +65,18 @@ class Question(NamedTuple):
     left_out: int = 0
 
 
+Questions = Callable[[Item, str, int], list[Question]]
+"""Returns the questions about an item's reply, of which so many characters are shown; may be none."""
+
+
 @dataclass(frozen=True, eq=False)  # by identity, as a key of caches: its mappings have no hash
 class JudgeSpec:
     """The questions to a judge about a reply, and how the judge's reply is read.
 
     Attributes:
         prompt: The text of a question, with placeholders.
-        questions: Returns the questions about an item's reply, of which so many characters are shown; none if there is
-            nothing to judge. If the judge lists the claims first, those about the sentences, which stand for claims
-            that are not known yet.
+        questions: Returns the questions. If the judge lists the claims first, they are about the sentences, which stand
+            for claims that are not known yet.
         read: Reads the judge's reply as one of a few labels.
         unjudged: The figure to look at if no judge is used.
         coverage: The metric of how much of a reply the questions cover, if a reply can avoid questions; a revision that
@@ -89,7 +92,7 @@ class JudgeSpec:
     """
 
     prompt: str
-    questions: Callable[[Item, str, int], list[Question]]
+    questions: Questions
     read: VerdictReader
     unjudged: str
     coverage: str | None = None

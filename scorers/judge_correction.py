@@ -153,7 +153,6 @@ def with_judge_errors(
 def _of_labels(
     score: ScoredReply, judge_spec: JudgeSpec, reference: ReferenceLabels, is_reported: bool
 ) -> dict[str, float]:
-    """Count the verdicts of each kind, and what labels say of them."""
     counts: dict[str, float] = {GIVEN: len(reference), LABELS: 0}
     for verdict in score.verdicts:
         if (kind := judge_spec.kind(verdict.label, is_reported)) is None:
@@ -300,7 +299,6 @@ def corrected(metric: Metric, judge_spec: JudgeSpec) -> Metric:
 
 
 def _of_kind(columns: Columns, kind: str) -> tuple[Array, Array, Array]:
-    """Return the number of verdicts of a kind on each reply, that of labels, and the sum of the labels' values."""
     number, labelled, bad = (np.nan_to_num(columns[begin + kind]) for begin in (_NUMBER, _LABELLED, _BAD))
     return number, labelled, bad
 

@@ -379,7 +379,6 @@ def jackknife(metric: Metric, columns: Columns) -> Jackknife:
 
 
 def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
-    """Estimate a metric from its values without each cluster; None if it is undefined."""
     value, (bottom, top) = result.value, metric.range
     if math.isnan(value):
         return None
@@ -486,11 +485,6 @@ def share_of(outcome: Outcome) -> Metric:
     """Create the share (0 to 1) of items with an outcome of reading, under its name."""
     about, higher_is_better = _SHARES[outcome]
     return Metric(outcome, lambda columns: columns["outcome"] == outcome, ("outcome",), "mean", about, higher_is_better)
-
-
-def share_unparsed() -> Metric:
-    """Create `unparsed`, the share (0 to 1) of items from whose reply no answer can be read."""
-    return share_of(UNPARSED)
 
 
 def outcome_shares(*, of_labels: bool) -> list[Metric]:

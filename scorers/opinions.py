@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
-from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.score import Opinions, ScoredReply
 from halu_tasks.scorers.statistics.agreement import pairwise_agreement
-
-Opinions = Mapping[str, str | None]
-"""The label given by each role for one item; None if it gave none."""
-
-NO_LABEL = "unparsed"
-"""What counts as the label of a role that gave none."""
 
 
 def opinion_figures(scores: Sequence[ScoredReply], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
@@ -40,7 +34,7 @@ def opinion_figures(scores: Sequence[ScoredReply], opinions: Sequence[Opinions |
     measured = [replace(score, facts=_measure(score, each)) for score, each in zip(scores, filled, strict=True)]
     names = [f"{name}_{role}" for name in ("acc", "unparsed") for role in roles]
     figures = estimates((mean(name, name) for name in names), measured)
-    labels = [[by_role[role] or NO_LABEL for by_role in filled] for role in roles]
+    labels = [[by_role[role] or "unparsed" for by_role in filled] for role in roles]
     clusters = [score.cluster for score in scores]
     if share := pairwise_agreement(labels, clusters):
         figures["agreement"] = share

@@ -21,7 +21,7 @@ from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.score import ScoredReply
 
-NO_LABEL = "no answer"
+STATES_NONE = "no answer"
 """The reading of a reply that states none of the labels."""
 UNSURE: tuple[Outcome, ...] = (INFERRED, UNPARSED)
 """The outcomes of reading that the reader is asked about."""
@@ -44,7 +44,7 @@ def reader_spec(about: str, labels: tuple[str, ...]) -> JudgeSpec:
     return JudgeSpec(
         prompt=prompt_for("read_label", "judge")["user"],
         questions=questions,
-        read=VerdictReader({**{label: label.lower() for label in labels}, NO_LABEL: NO_LABEL}),
+        read=VerdictReader({**{label: label.lower() for label in labels}, STATES_NONE: STATES_NONE}),
         unjudged=INFERRED,
     )
 
@@ -100,7 +100,7 @@ def read_again(score: ScoredReply) -> ScoredReply:
     if not score.verdicts or _has_failed(score):
         return score
     label = score.verdicts[0].label
-    answer = None if label == NO_LABEL else label
+    answer = None if label == STATES_NONE else label
     if answer == score.answer:
         return score
     right = {"correct": float(answer == score.target)} if "correct" in score.facts else {}

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import ANSWERED, EMPTY, REQUEST_FAILED, Answer, Outcome
+from halu_tasks.scorers.cost import Cost
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.reading.reply import ReplyText
 
-if TYPE_CHECKING:
-    from halu_tasks.scorers.cost import Cost
-    from halu_tasks.scorers.opinions import Opinions
-
+Opinions = Mapping[str, str | None]
+"""The label given by each role of a method for one item; None if it gave none."""
 ITEM_FIELDS = ("id", "cluster", "tags")
 """The fields that are the item's, which logs have elsewhere."""
 

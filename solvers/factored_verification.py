@@ -125,7 +125,6 @@ class FactoredVerifier:
         return self._of_models[model]
 
     async def _check(self, claim: str, source: str, how: How) -> float | None:
-        """Estimate the probability that a claim is supported; None if no reply is yes or no."""
         if self._library:
             passages = await self._library.search(claim)
             if not passages:

@@ -33,8 +33,8 @@ from halu_tasks.core.items import Item
 from halu_tasks.core.prompting import given_prompts, prompt_for
 from halu_tasks.core.settings import checked_settings
 from halu_tasks.judging.reaching import failure_of, refusal
-from halu_tasks.scorers.opinions import Opinions
 from halu_tasks.scorers.reading.reply import ReplyText
+from halu_tasks.scorers.score import Opinions
 from halu_tasks.scorers.statistics.calibration import TokenProbabilities
 from halu_tasks.tasks import Task, TaskRef
 from halu_tasks.tasks.task_registry import prompt_names

@@ -149,5 +149,4 @@ def _labels_of(state: TaskState, what: str) -> tuple[Callable[[str], Answer[str]
 
 
 def _answer(output: ModelOutput) -> str:
-    """Return a reply without its reasoning; empty if nothing follows the reasoning."""
     return ReplyText(output.completion).text.strip()

@@ -300,8 +300,6 @@ def _format(
 
 
 def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate: bool) -> Solver:
-    """Create a solver that sets a sample's messages and, if `then_generate` is true, calls the model."""
-
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         prompt_messages, metadata = messages(state), SampleMetadata.of(state)
         state.messages = (
@@ -313,14 +311,12 @@ def _prompting(messages: Callable[[TaskState], list[ChatMessage]], then_generate
 
 
 def _task_of_format(state: TaskState, name: str) -> Task | None:
-    """Return the task of a sample of this package if its prompt has this format; otherwise None."""
     metadata = SampleMetadata.of(state)
     task = metadata.benchmark_task if metadata else None
     return task if task and task.prompts.format == name else None
 
 
 def _sample(state: TaskState) -> tuple[str, Row]:
-    """Return the name of a sample for errors, and its values."""
     metadata = SampleMetadata.of(state)
     return f"sample {state.sample_id!r}", {
         "input": state.input_text,

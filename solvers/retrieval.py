@@ -221,12 +221,10 @@ def _passages_prompt(findings: Sequence[Snippet], prompts: str | None) -> str:
 
 
 def _query(subject: Mapping[str, str], question: str) -> str:
-    """Return the search query: the query and text of a sample, or the question of the whole prompt."""
     return "\n".join(subject[part] for part in ("query", "text") if part in subject) or question
 
 
 def _as_finding(evidence: str) -> list[Snippet]:
-    """Return an item's evidence as a passage; none if it says that there is none."""
     return [] if evidence.strip() in _NO_EVIDENCE else [Snippet(GOLD, "", evidence)]
 
 

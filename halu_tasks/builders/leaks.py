@@ -15,10 +15,10 @@ import numpy as np
 from halu_tasks.builders.documents import words
 from halu_tasks.builders.pipeline import TextPair
 from halu_tasks.builders.rates import clustered_mean, rounded
-from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.columns import PROBABILITY, by_cluster
 from halu_tasks.scorers.metrics import Estimate, estimate
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT, roc_auc
+from halu_tasks.scorers.statistics.calibration import roc_auc
 
 LIMITS = (0.4, 0.6)
 """A figure within these limits is too close to chance to be called a leak, however certain it is."""
@@ -112,7 +112,7 @@ def _ratings(texts: Sequence[tuple[str, str]], documents: Sequence[str]) -> list
 def _separation(values: Sequence[Sequence[float]], documents: Sequence[str]) -> Separation:
     """Compare a feature's values for the hallucinated and the true text of N pairs, which are of N documents."""
     texts = [
-        ScoredReply("", document, None, label, {FACT: float(value)})
+        ScoredReply("", document, None, label, {PROBABILITY: float(value)})
         for document, of_pair in zip(documents, values, strict=True)
         for label, value in zip(("hallucinated", "true"), of_pair, strict=True)
     ]

@@ -16,14 +16,15 @@ from inspect_ai.scorer import Metric, SampleScore, metric
 from halu_tasks.core.credentials import printable
 from halu_tasks.replies.scoring import logger
 from halu_tasks.replies.warnings import HowAsked, revision_warnings, run_warnings
-from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, Outcome
+from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
 from halu_tasks.scorers.classification import FIGURES, label_metric
+from halu_tasks.scorers.columns import PROBABILITY
 from halu_tasks.scorers.cost import total_cost
-from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of, share_unparsed
+from halu_tasks.scorers.metrics import Estimate, estimates, mean, share_of
 from halu_tasks.scorers.opinions import opinion_figures
 from halu_tasks.scorers.reading.questions import YES
 from halu_tasks.scorers.score import ITEM_FIELDS, ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT, has_probability, probability_metrics
+from halu_tasks.scorers.statistics.calibration import has_probability, probability_metrics
 from halu_tasks.scorers.statistics.differences import difference
 from halu_tasks.solvers.model_calls import SampleMetadata
 from halu_tasks.tasks import RECORD, Task, registry
@@ -33,8 +34,8 @@ ACC = "acc"
 
 _OF_TEXTS = (
     mean("hallucinated", "hallucinated", higher_is_better=None),
-    mean("mean_probability", FACT, higher_is_better=None),
-    share_unparsed(),
+    mean("mean_probability", PROBABILITY, higher_is_better=None),
+    share_of(UNPARSED),
     share_of(ABSTAINED),
     share_of(REQUEST_FAILED),
 )

@@ -26,10 +26,11 @@ from halu_tasks.judging.reaching import failure_of
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.reply_scorer import ReplyScorer, VerdictRequest
 from halu_tasks.scorers.answer import ABSTAINED, EMPTY, REQUEST_FAILED, UNPARSED, Outcome
+from halu_tasks.scorers.columns import PROBABILITY
 from halu_tasks.scorers.judge import FAILED, JudgeSpec, Verdict
 from halu_tasks.scorers.judge_correction import ReferenceLabels
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT, probability_of, with_probability, without_probability
+from halu_tasks.scorers.statistics.calibration import probability_of, with_probability, without_probability
 from halu_tasks.solvers.model_calls import MethodRecord, SampleMetadata, tokens_of, turns_of
 from halu_tasks.tasks import Task
 from halu_tasks.tasks.label_tables import read_reference_labels
@@ -208,9 +209,9 @@ def with_method_output(score: ScoredReply, method: MethodRecord) -> ScoredReply:
 
 def _with_token_probability(score: ScoredReply, task: Task, state: TaskState, weighed: bool) -> ScoredReply:
     """Return the score with the probability of its label, taken from the reply's log-probabilities if it has them."""
-    if task.scoring.choices and FACT not in score.facts and isinstance(score.answer, str):
+    if task.scoring.choices and PROBABILITY not in score.facts and isinstance(score.answer, str):
         score = with_probability(score, probability_of(tokens_of(state.output), task.scoring.choices, score.answer))
-    return without_probability(score) if weighed and FACT not in score.facts else score
+    return without_probability(score) if weighed and PROBABILITY not in score.facts else score
 
 
 def _scorer_options(values: dict[str, Any]) -> Options:

@@ -51,13 +51,11 @@ from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, PredictionRow
 from halu_tasks.replies.scoring import asks_models, prepare_judge
 from halu_tasks.replies.warnings import UNPLACED, SameAnswer, run_warnings
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.columns import CONFIDENCE, PROBABILITY, Columns
 from halu_tasks.scorers.gold import LabelGold, SpanGold
 from halu_tasks.scorers.judge import FAILED
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT
-from halu_tasks.scorers.statistics.confidence import CONFIDENCE
 from halu_tasks.scorers.statistics.jackknife import Sums
 from halu_tasks.tasks import RECORD, Evaluation, build
 from halu_tasks.tasks.human_baseline import AnnotatorComparison, ComparisonSums
@@ -306,7 +304,7 @@ def _metrics_of(evaluation: Evaluation, files: Sequence[Path]) -> dict[tuple[str
     references = evaluation.scorer.fixed_replies
     metrics |= {(reply, metric.name): metric for reply, reply_metrics in references.items() for metric in reply_metrics}
     # a metric of facts that no reply has would keep the columns of all replies in memory
-    missing = {fact for fact in (FACT, CONFIDENCE) if not any(_has_fact(file, fact) for file in files)}
+    missing = {fact for fact in (PROBABILITY, CONFIDENCE) if not any(_has_fact(file, fact) for file in files)}
     return {key: metric for key, metric in metrics.items() if missing.isdisjoint(metric.columns)}
 
 

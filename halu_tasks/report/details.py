@@ -39,12 +39,12 @@ from halu_tasks.results.run import Run
 from halu_tasks.scorers.answer import NO_ANSWER, UNPARSED
 from halu_tasks.scorers.attempts import Attempts, attempts_of
 from halu_tasks.scorers.benchmarks.span_scorers import places, read_marks
-from halu_tasks.scorers.columns import Columns, by_cluster
+from halu_tasks.scorers.columns import PROBABILITY, Columns, by_cluster
 from halu_tasks.scorers.gold import SpanGold
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.metrics import Metric, estimate
 from halu_tasks.scorers.score import ScoredReply, verdicts_as_json
-from halu_tasks.scorers.statistics.calibration import BINS, FACT, brier, ece
+from halu_tasks.scorers.statistics.calibration import BINS, brier, ece
 from halu_tasks.scorers.statistics.confidence import RiskCoverage, confidence_metrics
 from halu_tasks.text.spans import Span, Text
 
@@ -133,7 +133,7 @@ def _records(column: Column, run: Run, other_scores: dict[Any, ScoredReply]) -> 
         return [ReplyRecord(*answered, None, value, None) for answered, value in zip(run.answers, values, strict=True)]
     scores = []
     for answered in run.answers:
-        key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(FACT)
+        key = answered.item.id, answered.reply, str(answered.score.target), answered.score.facts.get(PROBABILITY)
         if key not in other_scores:
             other_scores[key] = answered.scored(column.benchmark_task, mode, asks_confidence=asks_confidence)
         scores.append(other_scores[key])
@@ -250,7 +250,7 @@ def _confusion(entry: str, scores: Sequence[ScoredReply]) -> Confusion | None:
 
 def _calibration(entry: str, label: str, scores: Columns) -> Calibration | None:
     """Compute the calibration of a label's probabilities, in the bins of `ece`; None if there are none."""
-    pairs = zip(scores[FACT].tolist(), scores["target"] == label, strict=True)
+    pairs = zip(scores[PROBABILITY].tolist(), scores["target"] == label, strict=True)
     probabilities = [(probability, has_label) for probability, has_label in pairs if not math.isnan(probability)]
     of_ece, of_brier = _figure(ece(label), scores), _figure(brier(label), scores)
     if not (probabilities and of_ece and of_brier):
@@ -457,7 +457,7 @@ def _shown_reply(
         reason=score.reason,
         verdicts=_cut_all(verdicts_as_json(score.verdicts)[:_MAX_VERDICTS], limit),
         verdicts_left_out=max(len(score.verdicts) - _MAX_VERDICTS, 0),
-        probability=score.facts.get(FACT),
+        probability=score.facts.get(PROBABILITY),
         other=of_other,
         spans=spans,
         unplaced=unplaced,

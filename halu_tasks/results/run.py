@@ -29,10 +29,9 @@ from halu_tasks.replies.warnings import (
     verdict_warnings,
 )
 from halu_tasks.scorers.answer import REQUEST_FAILED, Outcome
-from halu_tasks.scorers.columns import Columns, by_cluster
+from halu_tasks.scorers.columns import PROBABILITY, Columns, by_cluster
 from halu_tasks.scorers.metrics import Estimate, Metric, estimate
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.tasks import Provenance, Task
 from halu_tasks.tasks.prompts import Decoding
 
@@ -84,7 +83,7 @@ class RunReply(NamedTuple):
     def given(self) -> Reply:
         """The reply as it is scored."""
         failure = self.score.reason if self.score.outcome == REQUEST_FAILED else ""
-        return Reply(self.reply, probability=self.score.facts.get(FACT), failure=failure)
+        return Reply(self.reply, probability=self.score.facts.get(PROBABILITY), failure=failure)
 
     def scored(self, task: Task, mode: str, *, asks_confidence: bool = False) -> ScoredReply:
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""

@@ -11,10 +11,9 @@ import numpy as np
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.annotators import annotators_alpha, by_annotator, in_mode, pooled
 from halu_tasks.scorers.answer import INFERRED, NO_ANSWER
-from halu_tasks.scorers.columns import Columns, Numbers, by_cluster
+from halu_tasks.scorers.columns import PROBABILITY, Columns, Numbers, by_cluster
 from halu_tasks.scorers.metrics import Estimate, as_json
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT
 from halu_tasks.scorers.statistics.side_by_side import Pairs, SideBySide
 from halu_tasks.tasks.definition import Task
 
@@ -174,7 +173,9 @@ class ComparisonSums:
         self._task, self._mode, scorer = task, mode, task.scorers[mode]
         # people give no probabilities and decline nothing
         excluded = (*NO_ANSWER, INFERRED)
-        self._metrics = [each for each in scorer.metrics if each.name not in excluded and FACT not in each.columns]
+        self._metrics = [
+            each for each in scorer.metrics if each.name not in excluded and PROBABILITY not in each.columns
+        ]
         self._pairs = Pairs(self._metrics)
         self._floors = {reply: Pairs(metrics) for reply, metrics in scorer.fixed_replies.items()}
 

@@ -337,7 +337,7 @@ class ScoringSpec(Keys):
         if not listed or listed[0].name not in named:
             raise KeyFault("metric_list", f"lists no metric that the scorer of {mode} has")
         if UNPARSED not in metrics:
-            raise KeyFault("scorer", f"{mode}: the scorer lacks the metric 'unparsed' (scorers.metrics.share_unparsed)")
+            raise KeyFault("scorer", f"{mode}: the scorer lacks the metric 'unparsed' (scorers.metrics.share_of)")
         shares = [metrics[UNPARSED]]
         if mode == "strict":
             shares += outcome_shares(of_labels=isinstance(self.answer, Label))

@@ -20,11 +20,11 @@ from typing import Annotated, Any, NamedTuple
 from annotated_types import Gt, Le
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import ABSTAINED, Answer
+from halu_tasks.scorers.answer import ABSTAINED, UNPARSED, Answer
 from halu_tasks.scorers.benchmarks import released_readers
 from halu_tasks.scorers.classification import Unparsed, label_metric
 from halu_tasks.scorers.gold import ExplanationGold
-from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.metrics import mean, share_of
 from halu_tasks.scorers.reading.fields import structured_reply
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.scorers.reading.reply import ReplyText
@@ -159,7 +159,6 @@ def read_explanation(reply: str) -> Answer[str]:
 
 
 def _measurements(matches: Matches, alpha: float, *, published: bool = False) -> dict[str, float]:
-    """Return `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` for the parts that gold has."""
     named = {"expmatch": expmatch(matches, alpha, published=published)}
     named |= {f"expmatch_{part}": match for part, match in matches.items()}
     return {name: match for name, match in named.items() if match is not None}
@@ -187,7 +186,7 @@ def expmatch_scorer(alpha: Weight = ALPHA) -> TaskScorer:
         answer = read_explanation(reply)
         return ScoredReply.of(item, answer, _measurements(matches(answer.value or "", item.target), alpha))
 
-    return TaskScorer(score, (*_EXPMATCH, share_unparsed()), _FACTS)
+    return TaskScorer(score, (*_EXPMATCH, share_of(UNPARSED)), _FACTS)
 
 
 # --- a label and an explanation ---------------------------------------------------------------------------
@@ -263,7 +262,7 @@ def factchd_scorer(published: bool = False) -> TaskScorer:
         label_metric("precision", NON_FACTUAL, "precision", unparsed=unparsed),
         label_metric("recall", NON_FACTUAL, "recall", unparsed=unparsed),
         mean("acc", "correct", "share of items answered with the target"),
-        share_unparsed(),
+        share_of(UNPARSED),
         *_EXPMATCH,
         *probability_metrics(NON_FACTUAL),
     )

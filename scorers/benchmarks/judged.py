@@ -15,7 +15,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -40,6 +40,7 @@ from halu_tasks.scorers.judge import (
     ClaimSpec,
     JudgeSpec,
     Question,
+    Questions,
     Sense,
     excerpt,
     fence,
@@ -47,7 +48,7 @@ from halu_tasks.scorers.judge import (
     shown_passages,
 )
 from halu_tasks.scorers.judge_correction import corrected, judge_error_metrics, label_facts
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_free_of, share_of
 from halu_tasks.scorers.reading.claim_lists import ClaimListReader
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.reply import ReplyText
@@ -65,7 +66,6 @@ _KEPT_ANSWER, _KEPT_SUMMARY = 1_000, 4_000
 
 
 def _open_answer(reply: str, verdicts: Sequence[str] | None) -> Answer[str]:
-    """Return an open answer as a score keeps it: without reasoning, and shortened."""
     text = _text_of(reply)
     if not text:
         return ReplyText(reply).missing or Answer(None)
@@ -84,20 +84,23 @@ def _text_of(reply: str) -> str:
 # --- open answers -----------------------------------------------------------------------------------------
 
 
-def open_questions(item: Item[AnswerGold], reply: str, longest: int) -> list[Question]:
-    """Return the one question that a judge is asked about an open answer; none if the reply is blank."""
-    text = _text_of(reply)
-    if not text:
-        return []
-    question, correct = item.gold.question, item.gold.correct_answer
-    shown, left_out = excerpt(text, longest)
-    fields = {"question": fence(question), "correct_answer": fence(correct), "output": fence(shown)}
-    return [Question(fields, left_out=left_out)]
+def _asks_of_all(placeholder: str, fields_of: Callable[[Item], Mapping[str, str]]) -> Questions:
+    """Make what asks one question about all of a reply, which `placeholder` stands for, and none if it is blank."""
+
+    def questions(item: Item, reply: str, longest: int) -> list[Question]:
+        text = _text_of(reply)
+        part, left_out = excerpt(text, longest)
+        return [Question({**fields_of(item), placeholder: fence(part)}, left_out=left_out)] if text else []
+
+    return questions
 
 
 OPEN_ANSWER = JudgeSpec(
     prompt_for("cfaith_conflict", "judge")["user"],
-    open_questions,
+    _asks_of_all(
+        "output",
+        lambda item: {"question": fence(item.gold.question), "correct_answer": fence(item.gold.correct_answer)},
+    ),
     read_verdict,
     unjudged="closer_to_correct",
     labels={CONFLICT: "bad", CONSISTENT: "good"},
@@ -160,7 +163,7 @@ def open_scorer(without_verdict: Sense | None = None, empty: Sense = "neutral") 
         *(corrected(each, OPEN_ANSWER) for each in (acc, attempted, net)),
         *judge_error_metrics("hallucination_rate", OPEN_ANSWER),
         mean("closer_to_correct", "closer_to_correct", closer),
-        share_unparsed(),
+        share_of(UNPARSED),
     )
     facts = {"closer_to_correct", "judge_failed", "hallucinated", "good", "partial", *label_facts(OPEN_ANSWER)}
     return TaskScorer(score, metrics, facts, gold=AnswerGold)
@@ -189,11 +192,6 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
         fields = {**item.fields, **item.gold.shown, TARGET: item.target}
         return {name: fence(str(fields[name])) for name in sorted(placeholders(asked)) if name in fields}
 
-    def questions(item: Item, reply: str, longest: int) -> list[Question]:
-        text = _text_of(reply)
-        part, left_out = excerpt(text, longest)
-        return [Question({**shown(item), REPLY: fence(part)}, left_out=left_out)] if text else []
-
     def of_claim(item: Item, claim: str, passages: Sequence[Snippet]) -> Question:
         searched = {PASSAGES: shown_passages(passages)} if looks_up else {}
         return Question({**shown(item), **searched, CLAIM: fence(claim)}, about=claim)
@@ -219,7 +217,7 @@ def own_judge(labels: Mapping[str, Sense], prompt: str) -> JudgeSpec:
         )
     return JudgeSpec(
         asked,
-        questions,
+        _asks_of_all(REPLY, shown),
         reader,
         unjudged=UNPARSED,
         labels=labels,
@@ -284,7 +282,7 @@ def judged_scorer(
         _FAILURES,
         *(corrected(each, judge_spec) for each in (net, acc, attempted, *of_labels)),
         *judge_error_metrics("bad_rate", judge_spec),
-        share_unparsed(),
+        share_of(UNPARSED),
     )
     facts = {"judge_failed", "bad", "good", "partial", *shares.values(), *label_facts(judge_spec)}
     return TaskScorer(score, metrics, facts)
@@ -298,15 +296,9 @@ _MEASURED: tuple[Sense, ...] = ("good", "bad", "partial")
 _BAD_CLAIMS = "bad_claims"
 
 
-def _listing_questions(item: Item, reply: str, longest: int) -> list[Question]:
-    text = _text_of(reply)
-    part, left_out = excerpt(text, longest)
-    return [Question({"text": fence(part)}, left_out=left_out)] if text else []
-
-
 _LISTING = JudgeSpec(
     prompt_for("factored_verification_claims", "factored_verification")["user"],
-    _listing_questions,
+    _asks_of_all("text", lambda item: {}),
     ClaimListReader(),
     unjudged=UNPARSED,
 )
@@ -380,7 +372,7 @@ def judged_claims_scorer(labels: Mapping[str, Sense], neutral: Literal["neutral"
         _count(_BAD_CLAIMS, _BAD_CLAIMS, "claims of a reply with a bad label", False),
         micro("judge_failed", "failed", "asked", "share of claims on which the judge gave no verdict", **worse),
         *judge_error_metrics(_BAD_CLAIMS, judge_spec, math.inf),
-        share_unparsed(),
+        share_of(UNPARSED),
     )
     numbers = ("asked", "failed", "claims", "good_claims", "relevant_claims", _BAD_CLAIMS, *number_of.values())
     return TaskScorer(score, metrics, {*_MEASURED, *numbers, *label_facts(judge_spec)})
@@ -555,6 +547,6 @@ def fave_scorer() -> TaskScorer:
         _count("citations_unknown", "unknown", "citations that match no paper of the list", False),
         _count("citations_ambiguous", "ambiguous", "citations that match several papers", False),
         _count("cited_without_abstract", "blank", "sentences that cite only papers with a blank abstract"),
-        share_unparsed(),
+        share_of(UNPARSED),
     )
     return TaskScorer(score_summary, metrics, {*_COUNTS, *label_facts(SUMMARY)}, gold=SummaryGold)

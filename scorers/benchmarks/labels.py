@@ -18,7 +18,7 @@ import numpy as np
 from annotated_types import Len, MinLen
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import UNPARSED, Answer
 from halu_tasks.scorers.classification import (
     FIGURES,
     NO_LABEL,
@@ -31,7 +31,7 @@ from halu_tasks.scorers.classification import (
 )
 from halu_tasks.scorers.columns import Column, Columns
 from halu_tasks.scorers.gold import TypeGold
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, ratio, share_free_of, share_of
 from halu_tasks.scorers.reading.claims import Checks, checks
 from halu_tasks.scorers.reading.questions import NO, NONE, TYPES, YES, error_type
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
@@ -96,7 +96,7 @@ def verdict_scorer(
         metrics.append(both_right("acc_pair", pairs))
     if orders:
         metrics += [both_right("acc_consistent", orders, requires_option="both_orders"), flip_rate(orders)]
-    metrics += [*probability_metrics(first), share_unparsed()]
+    metrics += [*probability_metrics(first), share_of(UNPARSED)]
     return TaskScorer(lambda item, reply, _: score_label(item, read(reply)), tuple(metrics), {"correct"})
 
 
@@ -170,7 +170,7 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
         balanced_error_rate,
     )
     facts = {"correct", "hallucinated", *(("false_positive", "false_negative") if of_truth else ())}
-    return TaskScorer(score, (RATE, ACC, *(rates if of_truth else ()), share_unparsed()), facts)
+    return TaskScorer(score, (RATE, ACC, *(rates if of_truth else ()), share_of(UNPARSED)), facts)
 
 
 @metric(
@@ -206,7 +206,6 @@ def _is_or_lacks(columns: Columns, name: str) -> Column:
 
 
 def _confusion(target: str, answer: str) -> Metric:
-    """Create one cell of the confusion matrix, as a share (0 to 1) of its row."""
     return mean(
         f"rate_{target}_as_{answer}",
         f"as_{answer}",
@@ -244,7 +243,7 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
         mean("acc", "correct", "share of items whose type is named"),
         f1,
         *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
-        share_unparsed(),
+        share_of(UNPARSED),
     )
     return TaskScorer(score, metrics, {"correct", *(f"as_{each}" for each in TYPES)}, gold=TypeGold)
 

@@ -50,7 +50,6 @@ def published_pick(reply: str) -> Answer[str]:
 
 
 def _letter_before_correct(reply: str) -> str | None:
-    """Find the first a or b that is followed by "correct" on its line, in linear time."""
     corrects = [match.start() for match in _CORRECT.finditer(reply)]
 
     def is_before_correct(at: int) -> bool:
@@ -78,7 +77,6 @@ _NUMBERING = re.compile(r"(?<!\d)\d++\s*+\.++\s*+")
 
 
 def _after_last_colon_line(reply: str) -> str:
-    """Return the text after the last line that ends in a colon; all of it if the reply begins with one."""
     return reply if reply.startswith(":\n") else reply.rsplit(":\n", 1)[-1]
 
 

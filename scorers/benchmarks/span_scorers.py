@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import UNPARSED, Answer
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.gold import SpanGold
-from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.metrics import Metric, mean, share_of
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.reply import ReplyText
@@ -192,7 +192,6 @@ def _contents(reply: str, text: str) -> Iterator[Any]:
 
 
 def _hard_and_soft(content: Any) -> tuple[list[Mark], list[Mark]] | None:
-    """Return the marks of a JSON value, those that count as marked and those with degrees; None if it has none."""
     if not isinstance(content, dict):
         marks = marks_of(content)
         return (marks, marks) if marks else None
@@ -309,8 +308,6 @@ def psiloqa_scorer() -> TaskScorer:
 
 
 def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
-    """Create a scorer with `iou`, another metric and `acc`, each the mean over texts of a figure."""
-
     def score(item: Item[SpanGold], reply: str, verdicts: object) -> ScoredReply:
         text, spans = item.gold.text, item.gold.spans
         gold = item.gold.degrees or [Mark(*span) for span in spans]
@@ -329,4 +326,4 @@ def _released(metric: Metric, figure: Callable[..., float]) -> TaskScorer:
 
     iou = mean("iou", "iou", "mean intersection over union of the characters with a degree above 0.5")
     acc = mean("acc", "acc", "mean share of the gold strings that are returned")
-    return TaskScorer(score, (iou, metric, acc, share_unparsed()), {"iou", metric.name, "acc"})
+    return TaskScorer(score, (iou, metric, acc, share_of(UNPARSED)), {"iou", metric.name, "acc"})

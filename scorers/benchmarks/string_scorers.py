@@ -10,7 +10,7 @@ import numpy as np
 from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import UNPARSED, Answer
 from halu_tasks.scorers.benchmarks import released_readers as authors
 from halu_tasks.scorers.benchmarks.span_scorers import (
     MarkedSpans,
@@ -24,7 +24,7 @@ from halu_tasks.scorers.benchmarks.span_scorers import (
 from halu_tasks.scorers.classification import NO_LABEL, balanced_acc
 from halu_tasks.scorers.columns import Column
 from halu_tasks.scorers.gold import SpanGold, StringsGold
-from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, share_of
 from halu_tasks.scorers.reading.lines import Unit
 from halu_tasks.scorers.reading.strings import replacements
 from halu_tasks.scorers.registry import TaskScorer
@@ -96,7 +96,6 @@ def score_passages(
 
 
 def _by_category(item: Item[SpanGold], marked: MarkedSpans, categories: Mapping[str, str]) -> Counter[str]:
-    """Count the gold characters of each category, those that are marked, and those marked with their category."""
     categories_at: dict[int, set[str]] = {}
     for at, category in ((at, mark.category) for mark in marked.hard for at in range(mark.start, mark.end)):
         categories_at.setdefault(at, set()).add(category)
@@ -164,7 +163,7 @@ _METRICS = (
     char_f1,
     micro("unplaced", "unplaced", "strings", _NOWHERE, higher_is_better=False),
     balanced_acc(lambda gold_chars: [gold_chars > 0, gold_chars == 0], _right),
-    share_unparsed(),
+    share_of(UNPARSED),
 )
 _DEGREES = (
     mean("soft_iou", "soft_iou", "mean of the sum of the smaller over that of the larger degrees of characters"),
@@ -199,7 +198,7 @@ _PUBLISHED_METRICS = (
     mean("iou", "iou", "mean intersection over union of the first occurrences of the strings"),
     micro("acc_published_join", "acc_joined", "joined", "acc as in the published tables, where" + _JOIN),
     micro("iou_published_join", "iou_joined", "joined", "iou as in the published tables, where" + _JOIN),
-    share_unparsed(),
+    share_of(UNPARSED),
 )
 
 
@@ -305,12 +304,12 @@ def exact_match_scorer(published: bool = False) -> TaskScorer:
     if published:
         acc = mean("acc", "acc", "em, under the name by which groups average it")
         em = mean("em", "em", "mean share of the originals that are among the returned strings, in any order")
-        return TaskScorer(score_replacements_published, (acc, em, share_unparsed()), {"acc", "em"})
+        return TaskScorer(score_replacements_published, (acc, em, share_of(UNPARSED)), {"acc", "em"})
     metrics = (
         mean("em_mask", "em_mask", "mean share of the masks that are replaced by the original"),
         mean("acc", "acc", "em_mask, under the name by which groups average it"),
         mean("em", "em", "share of items with every mask replaced by the original"),
         mean("em_fuzzy", "em_fuzzy", f"em with strings counting as equal from a rapidfuzz ratio of {_FUZZY:g}"),
-        share_unparsed(),
+        share_of(UNPARSED),
     )
     return TaskScorer(score_replacements, metrics, {"acc", "em", "em_mask", "em_fuzzy"})

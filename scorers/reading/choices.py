@@ -11,7 +11,7 @@ from halu_tasks.scorers.reading.clauses import Clause, signs, stated, which_stat
 from halu_tasks.scorers.reading.lexicon import Token, phrases
 from halu_tasks.scorers.reading.sentence import FILLERS, ParsedSentence
 from halu_tasks.scorers.reading.steps import STEPS, ReplyPart, StepResult, bare_line
-from halu_tasks.scorers.reading.vocabulary import NO_VALUE, UNDECIDED, LabelMatch, Vocabulary
+from halu_tasks.scorers.reading.vocabulary import UNDECIDED, LabelMatch, Vocabulary
 from halu_tasks.text.folding import normalise
 
 _LETTERS = phrases("letters")
@@ -39,7 +39,7 @@ Places = list[tuple[int, str]]
 """Options, or how they are rated, each behind its place in the sentence."""
 
 
-class Options(Vocabulary):
+class OptionVocabulary(Vocabulary):
     """The words of a question whose labels are the letters of options, which a reply takes, rates or rules out."""
 
     @cached_property
@@ -78,7 +78,6 @@ class Options(Vocabulary):
         return "zq" in sentence.text or is_noun
 
     def _match_label(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
-        """Return the option that a sentence begins with at `start`, or rules all others out for."""
         if sentence.says_nothing(start):
             return None
         negated, position = False, start
@@ -87,8 +86,7 @@ class Options(Vocabulary):
                 return None
             position = token.end
             if token.kind == "label" and token.label in self.labels:
-                value = self._of_option(sentence, token, negated)
-                return value if value.label in NO_VALUE else self._with_praise(sentence, value)
+                return self._with_praise(sentence, self._of_option(sentence, token, negated))
             if token.kind == "no" and self.is_answer_no(sentence, token):
                 continue
             if token.kind in ("bad", "worse", "negate", "no", "cannot", "than"):
@@ -114,7 +112,7 @@ class Options(Vocabulary):
                 left = token.label if holds else "" if holds is None else self._sole(set(self.labels) - {token.label})
                 return LabelMatch("label", left or "", part[1])
         names_other = any(other.kind == "label" and other.label != token.label for other in behind)
-        if names_other and behind[1:] and behind[1].kind == "label" and sentence.text[behind[0].start] in "<>=":
+        if behind[1:] and sentence.text[behind[0].start] in "<>=":
             # "[[B>A]]"
             rated = {">": token.label, "<": behind[1].label}
             return LabelMatch("label", rated.get(sentence.text[behind[0].start], UNDECIDED), behind[1].end)
@@ -124,9 +122,9 @@ class Options(Vocabulary):
             is_listed = follows != "comma" or is_list
             # "A, B is wrong", "A, not B"
             counts_alone = follows == "comma" and behind[1].kind in ("label", "no", "negate") and not negated
-            return LabelMatch("label", UNDECIDED if is_listed else token.label if counts_alone else "", token.end)
-        if behind and behind[0].kind == "suppose":
-            return LabelMatch("label", "", token.end)
+            if is_listed:
+                return LabelMatch("several", UNDECIDED, token.end)
+            return LabelMatch("label", token.label if counts_alone else "", token.end)
         if negated:
             return LabelMatch("label", self._sole(set(self.labels) - {token.label}) or "", token.end)
         is_wrong = follows == "stop" and len(behind) > 1 and behind[1].kind == "bad"  # "A: incorrect"
@@ -156,7 +154,6 @@ class Options(Vocabulary):
         return self._decide(ratings) or ("" if 0 < len(wrong) < len(self.labels) else None)
 
     def _with_praise(self, sentence: ParsedSentence, option: LabelMatch) -> LabelMatch:
-        """Return the value of an option with the words that call it right directly behind it ("A is correct")."""
         value, end = option, option.end
         for token in sentence.tokens_after(end):
             if token.kind not in _PRAISE or _WORD.search(sentence.text, end, token.start):
@@ -195,7 +192,6 @@ class Options(Vocabulary):
         return label or (self._sole(set(self.labels) - wrong) if is_open else None)
 
     def _rate(self, sentences: list[ParsedSentence]) -> list[tuple[str, str]]:
-        """Return the options that sentences rate, each with `pick`, `right` or `wrong`."""
         ratings: list[tuple[str, str]] = []
         subject = ""
         for number, sentence in enumerate(sentences):
@@ -233,10 +229,9 @@ class Options(Vocabulary):
         return ratings
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
-        """Return the option taken last; if none is taken, the only one called right."""
         picks = [label for label, kind in ratings if kind == "pick"]
         if picks:
-            return picks[-1] or None
+            return picks[-1]
         right, wrong = ({label for label, kind in ratings if kind == which} for which in ("right", "wrong"))
         return self._sole(right - wrong)
 
@@ -338,10 +333,10 @@ def _repeating_part(sentence: ParsedSentence, label: Token) -> tuple[int, int] |
     end = min((token.start for token in ends if token.start >= label.end), default=len(sentence.text))
     position, repeats = start, False
     for token in itertools.takewhile(lambda token: token.start < end, sentence.tokens_after(start)):
-        if _WORD.search(sentence.text, position, token.start) or token.kind not in {*FILLERS, *_REPEATS, "label"}:
+        is_verb = token.kind in _REPEATS or sentence.text[token.start : token.end] in _LETTERS["repeats"]
+        if _WORD.search(sentence.text, position, token.start) or not (is_verb or token.kind in {*FILLERS, "label"}):
             return None
         position = token.end
-        is_verb = token.kind in _REPEATS or sentence.text[token.start : token.end] in _LETTERS["repeats"]
         repeats = repeats or token.kind in _NEGATORS or (is_verb and token.start > label.start)
     return (start, end) if repeats and not _WORD.search(sentence.text, position, end) else None
 

@@ -56,7 +56,6 @@ def listed_claims(reply: str) -> tuple[list[str], int, str]:
 
 
 def _entries(text: str) -> list[str]:
-    """Return the entries of the list in a text, or all lines but headings if it has no list marks."""
     lines = [line for line in text.splitlines() if line.strip()]
     is_marked = [bool(_LIST_MARK.match(line)) for line in lines]
     if not any(is_marked):

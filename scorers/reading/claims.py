@@ -3,7 +3,7 @@
 `checks` reads a list of claims with their checks ("Claim: …", "Supported: Yes/No"), `supported` the check of a single
 claim (A.1.3). The first of these in which a check is found counts:
 
-1. data: objects with a member named after the check, objects whose keys are claims, a list of checks;
+1. data: objects with a member named after the check, or whose keys are claims;
 2. lines: a check behind its name ("Supported: Yes"), a part of the line that begins with a check ("2. A ship sank –
    yes", also a cell of a table), a line below the claim, a list under "Unsupported claims:";
 3. sentences ("Claim 2 is not in the document"), as the reader of labels reads them.
@@ -24,7 +24,7 @@ from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import phrases
 from halu_tasks.scorers.reading.lines import Line, lines
 from halu_tasks.scorers.reading.reply import ReplyText, ends, plain_line, sentences
-from halu_tasks.scorers.reading.steps import Question, partly_declines
+from halu_tasks.scorers.reading.steps import LabelReader, partly_declines
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.reading.vocabulary import Vocabulary
 
@@ -37,7 +37,7 @@ _NAMES = (
 )
 read_support = VerdictReader(phrases("support"), _NAMES, reason="critique")
 """Reads the check of one claim ("Supported: Yes") as `supported` or `unsupported`."""
-_support = Question(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
+_support = LabelReader(Vocabulary(("judgment", "claims"), (SUPPORTED, UNSUPPORTED), yes=SUPPORTED))
 _parse = _support.vocabulary.parse
 
 _CLAIM = re.compile(
@@ -59,8 +59,6 @@ _COUNTED = re.compile(r"\b(?:claims?|statements?|facts?|supported|verified)\b")
 _SUPPORTED = re.compile(r"\b(?:document|article|source|passage|supported|unsupported)\b", re.IGNORECASE)
 # "Supported: Perhaps", not "SUPPORTED: The mayor resigned"
 _UNKNOWN = re.compile(r"\s*\w+(?: \w+)?\W*")
-_ORDINALS = ("first", "second", "third", "fourth", "fifth")
-_WHICH = re.compile(rf"\b(?:claim|statement) (\d{{1,3}})\b|\bthe ({'|'.join(_ORDINALS)})\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:all|both|every\w*|each|none|neither)\b", re.IGNORECASE)
 _ABOUT = re.compile(
     r"\b(?:document|article|source|text|passage|story|claims?|statements?|checks? out"
@@ -89,8 +87,7 @@ def checks(reply: str) -> Checks:
     if reply.missing:
         return Checks([], none=reply.missing)
     text = reply.text
-    opens = "[" if -1 < text.find("[") < text.find("{") or "{" not in text else "{"
-    checks_in_data = [check for value in values(text, opens) for check in _of_data(value.content)]
+    checks_in_data = [check for value in values(text) for check in _of_data(value.content)]
     if any(check is not None for check in checks_in_data):
         return Checks([check for check in checks_in_data if check is not None], checks_in_data.count(None))
     reply_lines = [*_lines_of(reply)]
@@ -115,8 +112,6 @@ def _of_data(value: Any) -> list[bool | None]:
     """Return the checks in a JSON value; None for an object of a claim without one."""
     if isinstance(value, list):
         return [check for entry in value for check in _of_data(entry)]
-    if isinstance(value, str):
-        return [] if (label := read_support.label(value)) is None else [label == SUPPORTED]
     if not isinstance(value, dict):
         return []
     named = {name: member for name, member in value.items() if name.replace("_", " ").lower() in read_support.names}
@@ -177,7 +172,6 @@ def _end_of_title(line: str) -> int:
 
 
 def _named(line: str, following: str) -> Iterator[bool]:
-    """Yield the checks behind their names on a line, or on the following one."""
     for start, end in read_support.name_places(line)[:_MOST_PARTS]:
         before = line[:start].rstrip()[-1:]
         if before and before not in ".,;:({[|?!–—-" and line[start].islower():
@@ -235,7 +229,6 @@ def _of_sentences(text: str) -> Iterator[bool]:
 
 
 def _with_revision(line_checks: list[tuple[int, bool]], reply_lines: list[Line]) -> list[bool]:
-    """Return the checks of lines, with those replaced that the reply takes back."""
     checked = [check for _, check in line_checks]
     first = line_checks[0][0] if line_checks else len(reply_lines)
     later = range(first + 1, len(reply_lines))
@@ -252,7 +245,4 @@ def _with_revision(line_checks: list[tuple[int, bool]], reply_lines: list[Line])
         return checked
     if _EVERY.search(text):
         return [again[-1]] * len(before)
-    which = _WHICH.search(text)
-    number = int(which[1] or _ORDINALS.index(which[2].lower()) + 1) if which else len(before)
-    before[min(number, len(before)) - 1] = again[-1]
-    return before
+    return [*before[:-1], again[-1]]

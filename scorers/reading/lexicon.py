@@ -121,13 +121,11 @@ class Lexicon:
         return [*self._by_word.get(place.lstrip(" '-"), ()), *chain.from_iterable(stems)]
 
     def _find_expression(self, place: str) -> re.Pattern[str] | None:
-        """Return an expression for the phrases that begin at a place; None if there is none."""
         # compiling the expressions of a whole lexicon takes longer than reading most replies
         expressions = {phrase.expression for phrase in self._beginning_at(place)}
         return _compiled("|".join(sorted(expressions, key=_longest_first))) if expressions else None
 
     def _find_phrase(self, place: str, text: str) -> Phrase:
-        """Return the phrase that a text is, of those that begin at a place."""
         if word := self._words.get(text):
             return word
         matching = (phrase for phrase in self._beginning_at(place) if _compiled(phrase.expression).fullmatch(text))
@@ -157,7 +155,6 @@ def _phrases_of(name: str) -> Iterator[Phrase]:
 
 
 def _place_expression(phrases: Iterable[Phrase]) -> re.Pattern[str]:
-    """Return an expression for the places of a text where one of the phrases may begin."""
     single = {p.start[0] for p in phrases if p.start and (p.prefix or not p.start[0].isalnum())}
     single |= {char for phrase in phrases for char in phrase.prefix if char.isalpha()}
     chars = _HAN + "".join(map(re.escape, sorted(single)))

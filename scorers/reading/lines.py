@@ -189,7 +189,6 @@ def sections(reply_lines: Iterable[Line], unit: Unit) -> list[tuple[int, list[Li
 
 
 def _listed(section_lines: list[Line]) -> list[Line]:
-    """Return the lines of a section, or those with list marks if there are any."""
     marked = [line for line in section_lines if line.indent >= 0]
     if marked and (section_lines[0].indent >= 0 or section_lines[0].is_prose):
         level = min(line.indent for line in marked) + 1
@@ -198,7 +197,6 @@ def _listed(section_lines: list[Line]) -> list[Line]:
 
 
 def _heading(line: Line, unit: Unit) -> tuple[str, str]:
-    """Return the heading on a line or an empty string, and the text after it on the same line."""
     plain = line.text.strip("*_ ")
     if plain.endswith((":", "：")) and plain[0] not in "\"“'`":
         heading = plain[-300:].strip(".:：*_ ")

@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from halu_tasks.scorers.reading.choices import OPTION_STEPS, Options
+from halu_tasks.scorers.reading.choices import OPTION_STEPS, OptionVocabulary
 from halu_tasks.scorers.reading.clauses import Clause, stated, words_between
 from halu_tasks.scorers.reading.lexicon import Token
+from halu_tasks.scorers.reading.passage import SPACELESS_LETTER
 from halu_tasks.scorers.reading.reply import sentences
 from halu_tasks.scorers.reading.sentence import ParsedSentence
-from halu_tasks.scorers.reading.steps import Question, ReplyPart, StepResult, inference, statement
-from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
+from halu_tasks.scorers.reading.steps import LabelReader, ReplyPart, StepResult, inference, statement
+from halu_tasks.scorers.reading.types import TYPE_STEPS, TypeVocabulary
 from halu_tasks.scorers.reading.vocabulary import LabelMatch, Vocabulary
-from halu_tasks.text.folding import fold
+from halu_tasks.text.folding import SPACELESS, fold
 
-_LETTERS = ("AB", "ABC", "ABCD", "ABCDE", "ABCDEF", "ABCDEFG", "ABCDEFGH", "ABCDEFGHI", "ABCDEFGHIJ")
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_LETTERS = "ABCDEFGHIJ"
 # what a word of the same sentence does to a label ("supported, but not by the first source"), unless it belongs to a
 # reason, or another part of the sentence begins in between
 _BEGINS = ("conclude", "declare", "turn", "stop")
@@ -36,7 +36,7 @@ _WORDS = r"([^\W\d_][^\n:：.?!¿¡;*{}<>\[\]\"“”„«»「」`]{1,58}?)[\s*
 _CUE = re.compile(rf'(?:(?<=["“„「`])|«\s?){_WORDS}(?!\s*\{{)|{_WORDS}[\s*]*(?:\Z|…|\.\.\.|[<\[])')
 
 
-class OwnLabels(Types):
+class OwnLabels(TypeVocabulary):
     """A question that is answered by one of a task's own labels.
 
     Only a declared label is read: one that is the reply, its first or its last line, stands behind a word such as
@@ -82,7 +82,6 @@ class OwnLabels(Types):
         return True
 
     def _match_label(self, sentence: ParsedSentence, start: int = 0) -> LabelMatch | None:
-        """Return the label that a sentence begins with at `start`, an empty one if the sentence qualifies it."""
         value = super()._match_label(sentence, start)
         if value is None or value.label not in self.labels:
             return value
@@ -186,7 +185,7 @@ LABEL_STEPS = tuple(step for step in TYPE_STEPS if step not in (statement, infer
 """How one of a task's own labels is looked for: only a declared one is read."""
 
 
-def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Question:
+def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> LabelReader:
     """Return the question that is answered by one of a task's own labels.
 
     A yes or a no, and the letters of options from A on, are read as what they are; other labels must be declared.
@@ -197,13 +196,13 @@ def question_of(labels: tuple[str, ...], prompts: Iterable[str] = ()) -> Questio
     """
     yes_no = {fold(label): label for label in labels}
     if yes_no.keys() == {"yes", "no"}:
-        return Question(YesNo(yes_no["yes"], yes_no["no"], prompts), (*LABEL_STEPS, words_of_question))
-    if "".join(labels) in _LETTERS and len(labels[0]) == 1:
-        return Question(Options(("judgment", "options"), labels, yes=""), OPTION_STEPS)
-    return LabelQuestion(labels, prompts)
+        return LabelReader(YesNo(yes_no["yes"], yes_no["no"], prompts), (*LABEL_STEPS, words_of_question))
+    if labels == tuple(_LETTERS[: len(labels)]):
+        return LabelReader(OptionVocabulary(("judgment", "options"), labels, yes=""), OPTION_STEPS)
+    return OwnLabelReader(labels, prompts)
 
 
-class LabelQuestion(Question):
+class OwnLabelReader(LabelReader):
     """A question that is answered by one of a task's own labels; the arguments are those of `OwnLabels`.
 
     Attributes:
@@ -217,7 +216,6 @@ class LabelQuestion(Question):
 
 
 def _cues(prompts: Iterable[str]) -> list[str]:
-    """Return the words of prompts before a colon, where the answer is to stand, the longest first."""
     cues = {match[1] or match[2] for prompt in prompts for match in _CUE.finditer(prompt)}
     return sorted(cues, key=lambda cue: (-len(cue), cue))
 
@@ -227,7 +225,6 @@ def _any_cue(cues: Iterable[str]) -> re.Pattern[str]:
 
 
 def _with_cues(tokens: list[Token], text: str, cue: re.Pattern[str]) -> list[Token]:
-    """Return tokens with the cues of a text as markers in the place of what they overlap."""
     cues = [Token("declare", "", *place.span()) for place in cue.finditer(text)]
     remaining = [token for token in tokens if all(token.end <= each.start or token.start >= each.end for each in cues)]
     return sorted([*remaining, *cues], key=lambda token: token.start) if cues else tokens
@@ -239,7 +236,5 @@ def _plain(text: str) -> str:
 
 def _word(label: str) -> str:
     """Return an expression for a label that is no part of a word, in scripts that have spaces between words."""
-    before, after = (
-        "" if _UNSPACED.match(end) else rf"[^\W{_UNSPACED.pattern[1:-1]}]" for end in (label[0], label[-1])
-    )
-    return f"(?<!{before or '(?!)'}){re.escape(label)}(?!{after or '(?!)'})"
+    before, after = ("(?!)" if SPACELESS_LETTER.match(end) else rf"[^\W{SPACELESS}]" for end in (label[0], label[-1]))
+    return f"(?<!{before}){re.escape(label)}(?!{after})"

@@ -10,7 +10,7 @@ from halu_tasks.text.spans import Text
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。।؟])[\"”»’')]*\s+(?![a-z])|\n+")
 _DATE = re.compile(r"\b\d{1,2}\.\Z")
-_SPACELESS = re.compile(f"[{SPACELESS}]")
+SPACELESS_LETTER = re.compile(f"[{SPACELESS}]")
 
 
 class Passage:
@@ -54,6 +54,5 @@ class Passage:
 
 
 def _in_word(text: str, at: int, char: str) -> bool:
-    """Return whether a place is inside a word of the text; some scripts have no spaces between words."""
     around = text[max(0, at - 1) : at + 1] + char
-    return len(around) == 3 and around.isalnum() and not _SPACELESS.search(around)
+    return len(around) == 3 and around.isalnum() and not SPACELESS_LETTER.search(around)

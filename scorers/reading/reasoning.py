@@ -98,7 +98,6 @@ def _split(reply: str, prompt: str = "") -> tuple[str | None, str]:
 
 
 def _before(token: re.Match[str], start: int, outside: list[str]) -> str:
-    """Return the end of what is kept before markup, of which `start` begins the last part."""
     last = token.string[max(start, token.start() - _LONGEST_LINE) : token.start()]
     return "".join(piece[-_LONGEST_LINE:] for piece in (*outside[-9:], last))
 

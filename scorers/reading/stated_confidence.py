@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.reading.fields import values
 from halu_tasks.scorers.reading.lexicon import LANGUAGES, load
+from halu_tasks.scorers.reading.passage import SPACELESS_LETTER
 from halu_tasks.scorers.reading.reply import ReplyText
 
 _NUMBER = r"(?:\d{1,3}(?:[.,٫]\d{1,6})?|[.,]\d{1,6})(?![\d.,٫]*\d)"
 _MEMBER = r'"{0}"\s*:\s*(?:"(?:[^"\\]|\\.)*"|[^\s",{{}}\[\]]+)'
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # a number without a unit that is not greater may be percent or "9 of 10"
 _FEW = 10
 _DENOMINATORS = (5, 10, 100)
@@ -67,7 +67,6 @@ def stated_confidence(reply: str) -> StatedConfidence:
 
 
 def _of_object(text: str) -> tuple[str, float | None] | None:
-    """Return the text without the field of its last JSON object with one, and the value; None if it has none."""
     for value in reversed([*values(text)] if "{" in text else []):
         content = value.content if isinstance(value.content, dict) else {}
         name = next((name for name in content if _words().name.fullmatch(name.replace("_", " ").strip())), None)
@@ -77,7 +76,6 @@ def _of_object(text: str) -> tuple[str, float | None] | None:
 
 
 def _without_member(text: str, name: str, content: Mapping[str, object]) -> str:
-    """Return a JSON object without one of its members; empty if that fails."""
     remaining = {key: value for key, value in content.items() if key != name}
     for member in re.finditer(_MEMBER.format(re.escape(name)), text):
         before, after = re.search(r",\s*\Z", text[: member.start()]), re.compile(r"\s*,").match(text, member.end())
@@ -100,7 +98,6 @@ def _of_value(value: object) -> float | None:
 
 
 def _of_words(text: str) -> tuple[str, float | None]:
-    """Return the text without the statements that it makes, and the value of the last one."""
     end = len(text.rstrip())
     last_line = max(text.rfind("\n", 0, end) + 1, end - _LAST)
     statements = {each.span(): each for each in _named(text)}
@@ -111,7 +108,6 @@ def _of_words(text: str) -> tuple[str, float | None]:
 
 
 def _named(text: str) -> Iterator[re.Match[str]]:
-    """Yield the values with a name, which may stand on one of the two lines behind that."""
     lines, names = text.splitlines(keepends=True), _words().names
     ends = [*accumulate(map(len, lines))]
     named = [place for place, line in enumerate(lines) if any(name in line.casefold() for name in names)]
@@ -222,12 +218,11 @@ def _listed(text: str) -> list[str]:
 
 
 def _any(phrases: Iterable[str]) -> str:
-    """Return an expression for the longest of several phrases."""
     longest_first = sorted({*phrases}, key=lambda phrase: (-len(phrase), phrase))
     return f"(?:{'|'.join(map(_expression, longest_first))})"
 
 
 def _expression(phrase: str) -> str:
     words = r"\s+".join(map(re.escape, phrase.split()))
-    begins, ends = (not _UNSPACED.match(char) and char.isalnum() for char in (phrase[0], phrase[-1]))
+    begins, ends = (not SPACELESS_LETTER.match(char) and char.isalnum() for char in (phrase[0], phrase[-1]))
     return (r"(?<!\w)" if begins else "") + words + (r"(?!\w)" if ends else "")

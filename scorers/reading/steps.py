@@ -104,7 +104,7 @@ Step = Callable[[ReplyPart], StepResult | None]
 """Looks for a label in one way."""
 
 
-class Question:
+class LabelReader:
     """A question that is answered by a label.
 
     Args:
@@ -281,8 +281,9 @@ def last_clause(part: ReplyPart) -> StepResult | None:
     if part.goes_through or not part.sentences or (last := part.sentences[-1]).asks:
         return None
     begun = part.vocabulary.value(last)
-    lists_some = begun and begun.kind == "several" and begun.label == UNDECIDED
-    if lists_some and all(token.kind in _LISTED for token in last.tokens):
+    kinds = {token.kind for token in last.tokens}
+    rates_labels = "label" in kinds and not kinds.isdisjoint(("good", "bad"))  # "A, B and D are incorrect"
+    if begun and (begun.kind, begun.label) == ("several", UNDECIDED) and kinds <= _LISTED and not rates_labels:
         return StepResult(UNDECIDED, last)  # "Yes, No"
     values = (part.vocabulary.whole_value(last, start) for start in _parts(last))
     value = next(filter(None, values), None)

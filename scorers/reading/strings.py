@@ -36,12 +36,12 @@ from halu_tasks.scorers.reading.lines import (
     unquoted,
     words,
 )
-from halu_tasks.scorers.reading.passage import Passage
+from halu_tasks.scorers.reading.passage import SPACELESS_LETTER, Passage
 from halu_tasks.scorers.reading.questions import NO, hallucinates
 from halu_tasks.scorers.reading.reply import MARKUP, QUOTED, ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.reading.structured_strings import is_data, strings_in
-from halu_tasks.text.folding import SPACELESS, fold
+from halu_tasks.text.folding import fold
 
 Strings = Answer[list[str]]
 
@@ -53,7 +53,6 @@ def _any_of(*kinds: str) -> str:
 _NONE = re.compile(rf"[\W_]*(?:{_any_of('none')})[\W_]*|[\W_]*", re.IGNORECASE)
 _BEGINS = re.compile(rf"(?=[A-Z])(?i:{_any_of('begins', 'to', 'this')})")
 _SHORT = 400  # a longer text says more than that there is nothing
-_SPACELESS = re.compile(f"[{SPACELESS}]")
 _STOPS = " ,.;:!?،؛。，；：、！？।"
 _ENDS, _QUESTION = tuple(".!?。！？।؟"), tuple("?？؟")
 _MARKS = ' "“”„«»‹›‚‘’「」『』*_`'
@@ -142,7 +141,6 @@ def _is_echo(reply: ReplyText, source: Passage) -> bool:
 
 
 def _strings(strings: Iterable[str], unit: Unit) -> list[str]:
-    """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
         strings = (string.rstrip(_STOPS) for string in strings)
     nonempty = [string for string in strings if string]
@@ -162,7 +160,6 @@ _ENTRIES, _ENTRY_OF = re.compile(rf"(?i)(?:{_ENTRY}){{2,}}"), re.compile(f"(?i){
 
 
 def _listed(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
-    """Return the strings of a list of which every line has a list mark, a few words, and nothing else."""
     text = reply.text.strip("\n")
     if unit not in ("entity", "replacement") or len(text) > LONGEST or not _ENTRIES.fullmatch(text):
         return None
@@ -174,7 +171,6 @@ def _listed(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Str
 
 
 def _copied(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
-    """Return the lines of a reply if all of them occur in the text."""
     if unit == "replacement" or not source.text:
         return None
     reply_lines = [line for raw in reply.text.splitlines()[:MOST_LINES] if (line := raw.strip(SPACE).strip())]
@@ -205,7 +201,6 @@ def _data(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strin
 
 
 def _lines(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
-    """Return the strings on the lines under the heading that fits best."""
     if unit == "replacement" and len(reply.lines) == 1 and _declines(reply.plain):
         return Answer(None, "declines", ABSTAINED)
     # what stands in the text is no title, though it is in bold and about truth
@@ -271,13 +266,12 @@ def _is_running(string: str, reply: ReplyText) -> bool:
     before, _, behind = reply.plain.partition(string)
     if before and before[-1] in _MARKS.strip():
         return False
-    length = string.count(" ") + len(_SPACELESS.findall(string)) / 2
+    length = string.count(" ") + len(SPACELESS_LETTER.findall(string)) / 2
     end = (string[-1:] + behind[:1]).strip()[:1]
     return length > 8 or (length > 4 and end in _ENDS) or (length > 1 and end in _QUESTION)
 
 
 def _strings_on(section_lines: list[Line], source: Passage, unit: Unit) -> tuple[list[str], bool]:
-    """Return the strings on the lines of a section, and whether some occur in the text."""
     strings: list[str] = []
     is_held = False
     for line in section_lines:
@@ -321,7 +315,6 @@ def _gives(text: str, parts: list[str], unit: Unit) -> bool:
 
 
 def _parts_of(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[str]:
-    """Return the parts of a line that occur in the text and that it does not call right."""
     line_string = _as_it_is(text, source) if unit == "sentence" else _held(text, source)
     for parts in _divided(text) if unit != "sentence" else ():
         held = [_held(part, source) for part in parts]
@@ -346,13 +339,11 @@ def _held(text: str, source: Passage) -> str:
 
 
 def _as_it_is(text: str, source: Passage) -> str:
-    """Return a line, without quotes around it, if it occurs in the text."""
     inner = [text[1:-1]] if text[:1] + text[-1:] in ENCLOSING else []
     return next(filter(source.holds, (bare(text), text, *inner, text.strip(_MARKS))), "")
 
 
 def _before_remarks(text: str) -> Iterator[str]:
-    """Yield a line, and what precedes each of its remarks, the longest first."""
     yield text
     remarks = [remark.start() for remark in _REMARK.finditer(text, 1)]
     for start in reversed(remarks[:_MOST_REMARKS]):
@@ -389,7 +380,6 @@ def _set_off(text: str, source: Passage, unit: Unit, *, is_item: bool) -> list[s
 
 
 def _called_wrong(text: str, pieces: list[Piece]) -> tuple[list[str], list[str]]:
-    """Return the pieces of a line that it calls wrong, and the others that it does not call right."""
     wrong: list[str] = []
     other: list[str] = []
     for group in _coordinated(text, pieces):
@@ -436,7 +426,6 @@ def _wrong_part(text: str) -> str:
 
 
 def _loose_entities(text: str) -> list[str]:
-    """Return the strings of a line that quotes nothing from the text."""
     lists = (parts for parts in _divided(bare(text)) if all(part.count(" ") < 4 for part in parts))
     return [_wrong_part(part) for part in next(lists, [text])]
 
@@ -457,7 +446,6 @@ def _replacement(text: str) -> str:
 
 
 def _filled(section_lines: list[Line], expected: int) -> list[str]:
-    """Return the replacements on the lines of a section; empty if they are running text."""
     is_marked = any(line.indent >= 0 for line in section_lines)
     if len(section_lines) > expected and not is_marked:
         section_lines = next((each for each in _paragraphs(section_lines) if len(each) == expected), section_lines)
@@ -502,7 +490,6 @@ def _declined(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> S
 
 
 def _nothing(reply: ReplyText, source: Passage, unit: Unit, expected: int) -> Strings | None:
-    """Return the empty list if a reply says that there is nothing, or no answer if it declines."""
     if _declines(reply.plain):
         return Answer(None, "declines", ABSTAINED)
     return Answer([]) if unit != "replacement" and _says_nothing(reply.plain, unit) else None

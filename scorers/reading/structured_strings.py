@@ -59,7 +59,6 @@ def _tables(text: str, source: Passage) -> Iterator[list[Any]]:
 
 
 def _of_value(value: Any, source: Passage, unit: Unit) -> list[str] | None:
-    """Return the strings of a value; None if it has fields but not the one that was asked for."""
     if isinstance(value, dict):
         return _of_record({str(key): entry for key, entry in value.items()}, source, unit)
     if isinstance(value, list):

@@ -14,7 +14,7 @@ TYPE_STEPS = tuple(step for step in STEPS if step is not last_word)
 """How a type is looked for, in order."""
 
 
-class Types(Vocabulary):
+class TypeVocabulary(Vocabulary):
     """The words of a question whose labels are types that a lexicon names (`label`), or tells by a word (`clue`)."""
 
     def _label_match(self, token: Token, negated: bool, partly: bool) -> LabelMatch:
@@ -30,52 +30,35 @@ class Types(Vocabulary):
         return labels.pop() if len(labels) == 1 else None
 
     def infer(self, sentences: list[ParsedSentence]) -> str | None:
-        """Return the type that a conclusion names, or that all sentences name; else the one that clues speak for."""
-        named: list[tuple[str, bool]] = []
-        denied: set[str] = set()
-        hinted: list[str] = []
-        unsure: set[str] = set()
+        """Return the type that all sentences name; else the one that clues speak for, that is left, or mentioned."""
+        named, mentioned, denied, hinted = set[str](), set[str](), set[str](), set[str]()
         for sentence in sentences:
             clauses = stated(sentence.clauses)
             types = [named_type for clause in clauses for named_type in self._types(clause)]
-            sure_labels = [label for label, holds, sure in types if holds and sure]
+            named |= {*[label for label, holds, sure in types if holds and sure][-1:]}
             denied |= {label for label, holds, _ in types if not holds}
-            unsure |= {label for label, holds, _ in types if holds}
-            if sure_labels:
-                named.append(
-                    (sure_labels[-1], any(c.opener == "conclude" or c.has("conclude") for c in sentence.clauses))
-                )
-            hinted += [label for clause in clauses for label in self._clues(clause)]
-        concluded = [label for label, concludes in named if concludes]
-        labels = {label for label, _ in named}
-        if concluded or len(labels) == 1:
-            return concluded[-1] if concluded else labels.pop()
-        if not labels and len(set(hinted)) == 1:
-            return hinted[0]
+            mentioned |= {label for label, holds, _ in types if holds}
+            hinted |= {label for clause in clauses for label in self._clues(clause)}
         left = set(self.labels[:3]) - denied
-        if not labels and len(left) == 1:
-            return left.pop()
-        return unsure.pop() if not labels and not hinted and len(unsure) == 1 else None
+        candidates = [named] if named else [hinted, left, mentioned]
+        return next((labels.pop() for labels in candidates if len(labels) == 1), None)
 
     def _types(self, clause: Clause) -> Iterator[tuple[str, bool, bool]]:
         """Yield each type in a clause, whether the clause says that it is the type, and whether this is sure."""
         negated = False
         for tokens in _split_at_commas(clause.tokens):
             kinds = {token.kind for token in tokens}
-            negated = negated and "label" in kinds and not kinds & {"changed", "declare", "best"}
             several = len({token.label for token in tokens if token.kind == "label"}) > 1
-            open_types = several and bool(kinds & {"either", "both"})
+            if several and kinds & {"either", "both"}:
+                continue
             for index, token in enumerate(tokens):
-                if token.kind in ("negate", "no", "cannot") and token.label != "after":
+                if token.kind in ("negate", "no") and token.label != "after":
                     negated = True
                 elif token.kind in ("label", "place"):
-                    following = tokens[index + 1 : index + 3]
-                    turned = any(other.kind == "no" and other.label == "after" for other in following)
+                    turned = any(other.label == "after" for other in tokens[index + 1 : index + 3])
                     holds = not negated and not turned and "same" not in kinds
-                    sure = token.kind == "place" or bool(kinds & {"strong", "changed", "declare", "best"})
-                    sure = sure or " " in clause.text[token.start : token.end]
-                    if not (open_types and holds):
-                        yield token.label, holds, sure
+                    is_name = " " in clause.text[token.start : token.end]
+                    yield token.label, holds, is_name or bool(kinds & {"strong", "changed", "best"})
 
     def _clues(self, clause: Clause) -> list[str]:
         segments = [(tokens, {token.kind for token in tokens}) for tokens in _split_at_commas(clause.tokens)]

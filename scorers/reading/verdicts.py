@@ -44,6 +44,11 @@ _REPORTS = re.compile(
     r"|写|自称|声称|要求|注入",
     re.IGNORECASE,
 )
+# "Conflict: no" and "Unsupported? No." deny the label
+_DENIED = re.compile(
+    r"[*_`\"'”)\]]{0,4}\s?[:：?？=][\s*_`\"'“(\[]{0,4}(?:no|none|nothing|false|否|无|没有)[*_`\"'”)\]]{0,4}(?:[.,;!。，；！]|\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
 _TAG = re.compile(r"</?(?:answer|output|response|verdict)>", re.IGNORECASE)
 
 
@@ -153,12 +158,10 @@ class VerdictReader:
     # --- lines ------------------------------------------------------------------------------------------
 
     def _stated(self, prose: str) -> list[str]:
-        """Return the labels that follow a name of the verdict anywhere in a text."""
         matches = (self._begins.match(prose, name.end()) for name in self._name.finditer(prose))
         return [self._labels[_plain(match[1])] for match in matches if match]
 
     def _of_lines(self, prose: str) -> Answer[str]:
-        """Return the verdict of a reply without an object."""
         lines = [line.strip(" \t*_`#-") for line in prose.split("\n")]
         at_ends = {index for index, line in enumerate(lines) if line}
         at_ends = {min(at_ends, default=0), max(at_ends, default=0)}
@@ -186,7 +189,7 @@ class VerdictReader:
     def label_at_start(self, text: str) -> str | None:
         """Return the label that a text begins with, if its sentence mentions no other one."""
         match = self._begins.match(text)
-        if not match:
+        if not match or _DENIED.match(text, match.end()):
             return None
         longest = self._mentions.match(text, match.start(1))  # "yes, but" is never read as "yes"
         label = self._labels[_plain(longest[0] if longest else match[1])]
@@ -238,7 +241,6 @@ def _introduces_own(line: str) -> bool:
 
 
 def _is_open(text: str) -> bool:
-    """Return whether a text ends inside quotation marks."""
     return text.count('"') % 2 == 1 or any(text.count(pair[0]) > text.count(pair[1]) for pair in _OPEN_PAIRS)
 
 
@@ -250,14 +252,12 @@ def _without(text: str, objects: Sequence[JsonValue]) -> str:
 
 @lru_cache(maxsize=1024)
 def _plain(phrase: str) -> str:
-    """Return the form in which words and phrases are compared."""
     # expressions that ignore case take ı and i as equal
     plain = phrase.strip(_DECORATION).lower().replace("ı", "i")
     return " ".join(re.sub(r"[\s,;:_，；-]+", " ", plain).split())
 
 
 def _any_of(phrases: Sequence[str] | Any) -> str:
-    """Return an expression for one of several phrases, the longest first."""
     longest_first = sorted(phrases, key=lambda phrase: (-len(phrase), phrase))
     return "|".join(re.escape(phrase).replace(r"\ ", r"[\s,;:_，；-]{1,3}") for phrase in longest_first)
 

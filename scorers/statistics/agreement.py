@@ -177,7 +177,6 @@ def _counts(raters: Sequence[Labels], fewest: int) -> Array:
 
 
 def _most_labelled(raters: Sequence[Labels]) -> Array:
-    """Count labels as `_counts` does, only of the items with the most labels, which are two or more."""
     counts = _counts(raters, 2)
     label_counts = counts.sum(axis=1)
     counts[label_counts < label_counts.max(initial=2)] = 0

@@ -14,18 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.classification import FIGURES, Figure, part_and_whole, ratio_or_zero
-from halu_tasks.scorers.columns import Array, Column
+from halu_tasks.scorers.columns import NO_PROBABILITY, PROBABILITY, Array, Column
 from halu_tasks.scorers.metrics import Metric, Terms, metric, ratio
 from halu_tasks.scorers.score import ScoredReply
 
 # --- probabilities of tokens ------------------------------------------------------------------------------
-
-FACT = "probability"
-"""The measurement with the probability, 0 to 1, of the first of a task's two labels."""
-
-MISSING = "no_probability"
-"""The measurement, 1, of an item without a probability in a run that asks for one."""
-
 
 TokenProbabilities = tuple[str, Mapping[str, float]]
 """A token of a reply, and the natural log-probabilities of the token and its alternatives."""
@@ -89,17 +82,17 @@ def _word(text: str) -> str:
 
 def with_probability(score: ScoredReply, probability: float | None) -> ScoredReply:
     """Add the probability, unless it is None, to the measurements."""
-    return score if probability is None else replace(score, facts={**score.facts, FACT: probability})
+    return score if probability is None else replace(score, facts={**score.facts, PROBABILITY: probability})
 
 
 def has_probability(score: ScoredReply) -> bool:
     """Return whether a score has a probability, or should have one."""
-    return FACT in score.facts or MISSING in score.facts
+    return not {PROBABILITY, NO_PROBABILITY}.isdisjoint(score.facts)
 
 
 def without_probability(score: ScoredReply) -> ScoredReply:
     """Mark the score of an item that should have a probability and has none."""
-    return replace(score, facts={**score.facts, MISSING: 1.0})
+    return replace(score, facts={**score.facts, NO_PROBABILITY: 1.0})
 
 
 # --- metrics ----------------------------------------------------------------------------------------------
@@ -123,12 +116,10 @@ def probability_metrics(label: str) -> tuple[Metric, ...]:
 
 
 def _with_and_without(label: str) -> Callable[[Column], list[Column]]:
-    """Make the function of the targets that says which items have the label, and which do not."""
     return lambda target: [target == label, target != label]
 
 
 def _if_any(sums: Array) -> Array:
-    """Divide the first sum by the second; undefined if the third is 0."""
     return np.asarray(np.where(sums[..., 2] > 0, ratio(sums), np.nan))
 
 

@@ -17,19 +17,12 @@ import numpy as np
 
 from halu_tasks.scorers.answer import ANSWERED, INFERRED
 from halu_tasks.scorers.attempts import Attempts, attempts_of
-from halu_tasks.scorers.columns import Array, Column, Columns
+from halu_tasks.scorers.columns import CONFIDENCE, NO_CONFIDENCE, PROBABILITY, Array, Column, Columns
 from halu_tasks.scorers.metrics import Metric, Terms
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT as PROBABILITY
 from halu_tasks.scorers.statistics.calibration import brier, ece, ece_by_chance
 
 # --- facts ------------------------------------------------------------------------------------------------
-
-CONFIDENCE = "confidence"
-"""The fact with how sure the model is that its answer is right, 0 to 1."""
-
-MISSING = "no_confidence"
-"""The fact, 1, of a reply that was asked for a confidence and states none."""
 
 RISK = "risk"
 """The fact with the highest risk that `coverage_at_risk` allows, where it is not `USUAL_RISK`."""
@@ -43,7 +36,7 @@ AGREEMENT = "agreement"
 
 def with_stated_confidence(score: ScoredReply, confidence: float | None) -> ScoredReply:
     """Add the confidence that a reply states, or that it states none although it was asked to."""
-    facts = {MISSING: 1.0} if confidence is None else {CONFIDENCE: confidence}
+    facts = {NO_CONFIDENCE: 1.0} if confidence is None else {CONFIDENCE: confidence}
     return replace(score, facts={**score.facts, **facts})
 
 
@@ -64,7 +57,7 @@ def with_shown_confidence(score: ScoredReply, choices: Sequence[str] | None) -> 
         choices: The two labels whose probabilities are compared; None if the task has none.
     """
     facts = score.facts
-    if not isinstance(score.answer, str) or not {CONFIDENCE, MISSING}.isdisjoint(facts):
+    if not isinstance(score.answer, str) or not {CONFIDENCE, NO_CONFIDENCE}.isdisjoint(facts):
         return score
     if choices and score.answer in choices and PROBABILITY in facts:
         probability = facts[PROBABILITY]
@@ -78,7 +71,7 @@ def with_shown_confidence(score: ScoredReply, choices: Sequence[str] | None) -> 
 
 def has_confidence(score: ScoredReply) -> bool:
     """Return whether a score has a confidence, or was asked for one."""
-    return CONFIDENCE in score.facts or MISSING in score.facts
+    return not {CONFIDENCE, NO_CONFIDENCE}.isdisjoint(score.facts)
 
 
 # --- what is right ----------------------------------------------------------------------------------------
@@ -176,7 +169,7 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
     """
     about = "share of the answers that come without a confidence"
     missing = Metric(
-        MISSING, _missing, ("outcome", CONFIDENCE, MISSING), "mean", about, higher_is_better=False, **_ASKED
+        NO_CONFIDENCE, _missing, ("outcome", CONFIDENCE, NO_CONFIDENCE), "mean", about, higher_is_better=False, **_ASKED
     )
     if attempts is None:
         return (missing,)
@@ -190,7 +183,13 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
         has_one = ~np.isnan(graded_answers["probability"])
         return [has_one & (graded_answers["target"] == 1), has_one & (graded_answers["wrong"] == 1)]
 
-    brier_score, error = brier(_RIGHT), ece(_RIGHT)
+    def of_graded(metric: Metric, name: str, about: str) -> Metric:
+        def terms(columns: Columns) -> Terms:
+            return metric.terms(known(graded(attempts, columns)))
+
+        return replace(metric, name=name, inputs=inputs, terms=terms, about=about, **_ASKED)
+
+    brier_score = brier(_RIGHT)
     inputs = (*attempts.columns, "outcome", CONFIDENCE)
     return (
         Metric(
@@ -221,21 +220,13 @@ def confidence_metrics(attempts: Attempts | None) -> tuple[Metric, ...]:
             higher_is_better=False,
             **_ASKED,
         ),
-        replace(
-            error,
-            name="ece_confidence",
-            inputs=inputs,
-            terms=lambda columns: error.terms(known(graded(attempts, columns))),
-            about="expected calibration error of the confidence that the answer is right",
-            **_ASKED,
+        of_graded(
+            ece(_RIGHT), "ece_confidence", "expected calibration error of the confidence that the answer is right"
         ),
-        replace(
+        of_graded(
             ece_by_chance,
-            name="ece_confidence_by_chance",
-            inputs=inputs,
-            terms=lambda columns: ece_by_chance.terms(known(graded(attempts, columns))),
-            about="expected ece_confidence of calibrated confidences, which is the part that is due to chance",
-            **_ASKED,
+            "ece_confidence_by_chance",
+            "expected ece_confidence of calibrated confidences, which is the part that is due to chance",
         ),
         missing,
     )
@@ -254,11 +245,10 @@ def with_confidence(metrics: Sequence[Metric], facts: Collection[str]) -> tuple[
 def _missing(columns: Columns) -> Terms:
     """Return 1 for each answer without a confidence, 0 for one with it; nothing if none was asked for or has one."""
     lacks = np.isnan(columns[CONFIDENCE])
-    asked = (~lacks).any() or (columns[MISSING] == 1).any()
+    asked = (~lacks).any() or (columns[NO_CONFIDENCE] == 1).any()
     return np.where(is_answer(columns) & asked, lacks, np.nan)
 
 
 def _risk(columns: Columns) -> float:
-    """Return the highest risk that is allowed, which is the same for all replies of a run."""
     risks = columns[RISK][~np.isnan(columns[RISK])]
     return float(risks[0]) if len(risks) else USUAL_RISK

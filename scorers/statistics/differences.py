@@ -320,7 +320,6 @@ def _bounds(share: Jackknife) -> tuple[float, float]:
 
 
 def _error(metric: Metric, change: Jackknife) -> DifferenceError | MeanDifferenceError | StrataDifferenceError | None:
-    """Compute the error of a difference; None if there is too little for one."""
     if change.parts and not metric.members:
         errors = [_error_of_one(metric, part) for part in change.parts]
         of_parts = [error for error in errors if error]
@@ -346,7 +345,6 @@ def _error_of_one(metric: Metric, change: Jackknife) -> DifferenceError | None:
 
 
 def _error_within(width: float, change: Jackknife) -> DifferenceError | None:
-    """Compute the error of a difference that is between minus a width and this width."""
     moments = change.moments
     if not (moments and change.basis):
         return None

@@ -353,7 +353,6 @@ def share_of_replies(metric: Metric, scores: Sequence[ScoredReply]) -> float | N
 
 
 def _within(value_of: Callable[[ScoredReply], float], runs: Sequence[Sequence[ScoredReply]]) -> float | None:
-    """Compute the mean variance of the replies to the same item, summed over runs; None without repeats."""
     sums = 0.0
     for scores in runs:
         by_item: dict[str, list[float]] = defaultdict(list)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halu_tasks.scorers.answer import UNPARSED
 from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
 from halu_tasks.scorers.columns import Columns, by_cluster
 from halu_tasks.scorers.metrics import (
@@ -23,7 +24,7 @@ from halu_tasks.scorers.metrics import (
     mean_of,
     metric,
     share_free_of,
-    share_unparsed,
+    share_of,
 )
 from halu_tasks.scorers.reader_metrics import with_reader
 from halu_tasks.scorers.score import ScoredReply
@@ -221,7 +222,7 @@ def test_a_share_without_hallucinations_is_of_the_items_that_were_judged() -> No
 
 
 def test_estimates_leave_out_what_no_item_bears_on_and_keep_the_order() -> None:
-    metrics = [mean("b", "missing"), mean("v", "v"), mean("v", "v").only("type", "t", "v_t"), share_unparsed()]
+    metrics = [mean("b", "missing"), mean("v", "v"), mean("v", "v").only("type", "t", "v_t"), share_of(UNPARSED)]
     assert list(estimates(metrics, right(1.0, 0.0))) == ["v", "unparsed"]
 
 

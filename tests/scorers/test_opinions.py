@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.opinions import Opinions, opinion_figures
-from halu_tasks.scorers.score import ScoredReply
+from halu_tasks.scorers.opinions import opinion_figures
+from halu_tasks.scorers.score import Opinions, ScoredReply
 
 LABELS = st.sampled_from(["Yes", "No", None])
 ITEMS = st.lists(st.tuples(LABELS, LABELS, LABELS, st.sampled_from(["Yes", "No"])), min_size=1, max_size=30)

@@ -10,7 +10,7 @@ import yaml
 
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.warnings import reply_warnings
-from halu_tasks.scorers.reading.own_labels import LabelQuestion
+from halu_tasks.scorers.reading.own_labels import OwnLabelReader
 from halu_tasks.tasks.task_registry import task_of_file
 
 OWN = yaml.safe_load(Path(__file__).with_name("own_labels.yaml").read_text(encoding="utf-8"))
@@ -19,7 +19,7 @@ REPLIES, MODULE, FILE = OWN["replies"], OWN["module"], OWN["file"]
 
 @pytest.mark.parametrize("case", REPLIES)
 def test_a_declared_label_is_read_and_none_rather_than_the_opposite(case: str) -> None:
-    read = LabelQuestion(tuple(REPLIES[case]["labels"]), REPLIES[case].get("prompts", ()))
+    read = OwnLabelReader(tuple(REPLIES[case]["labels"]), REPLIES[case].get("prompts", ()))
     for reply, label in REPLIES[case]["replies"]:
         answer = read(reply)
         assert (answer.value, answer.inferred) == (label, False), reply

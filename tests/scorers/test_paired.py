@@ -14,11 +14,11 @@ from scipy.stats import t, ttest_rel
 
 from halu_tasks.scorers.benchmarks.judged import OPEN_ANSWER
 from halu_tasks.scorers.classification import balanced_acc, both_right, label_metric, macro_metric
-from halu_tasks.scorers.columns import by_cluster
+from halu_tasks.scorers.columns import PROBABILITY, by_cluster
 from halu_tasks.scorers.judge_correction import judge_error_metrics
 from halu_tasks.scorers.metrics import Metric, estimate, mean, mean_of
 from halu_tasks.scorers.score import ScoredReply
-from halu_tasks.scorers.statistics.calibration import FACT, auprc, roc_auc
+from halu_tasks.scorers.statistics.calibration import auprc, roc_auc
 from halu_tasks.scorers.statistics.differences import Difference, difference, same_items
 from halu_tasks.scorers.statistics.side_by_side import Pairs
 
@@ -56,7 +56,7 @@ def test_pairs_in_parts_are_what_two_runs_are(metric: Metric) -> None:
         found = []
         for number in range(300):
             right, said = float(draw.random() < share), draw.choice(["Yes", "No"])
-            known = {"correct": right, FACT: draw.random()}
+            known = {"correct": right, PROBABILITY: draw.random()}
             target = said if right else {"Yes": "No", "No": "Yes"}[said]
             found.append(ScoredReply(f"{number // 2}/{number % 2}", f"c{number // 6}", said, target, known))
         return found

@@ -59,7 +59,7 @@ def test_a_message_of_a_server_is_a_request_that_failed(task: str) -> None:
 @pytest.mark.parametrize(
     "read",
     [
-        *(question for question in vars(questions).values() if isinstance(question, questions.Question)),
+        *(question for question in vars(questions).values() if isinstance(question, questions.LabelReader)),
         *(claims_verdict, read_explanation, read_support, read_verdict, claims.supported),
         *(lambda reply, unit=unit: quotations(reply, "Tea has caffeine.", unit) for unit in ("entity", "sentence")),
         lambda reply: replacements(reply, 1),

@@ -13,7 +13,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.released_readers import published_pick, published_true_false
 from halu_tasks.scorers.reading import lexicon as lexicon_module
 from halu_tasks.scorers.reading.lexicon import LANGUAGES
-from halu_tasks.scorers.reading.own_labels import LabelQuestion
+from halu_tasks.scorers.reading.own_labels import OwnLabelReader
 from halu_tasks.scorers.reading.questions import (
     TYPES,
     choice,
@@ -23,8 +23,8 @@ from halu_tasks.scorers.reading.questions import (
     true_false,
 )
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.steps import Question
-from halu_tasks.scorers.reading.types import TYPE_STEPS, Types
+from halu_tasks.scorers.reading.steps import LabelReader
+from halu_tasks.scorers.reading.types import TYPE_STEPS, TypeVocabulary
 from halu_tasks.text.folding import fold
 
 Reader = Callable[[str], Answer[str]]
@@ -33,7 +33,7 @@ READERS: dict[Reader, tuple[str, ...]] = {
     pick: ("A", "B"),
     choice: ("A", "B", "C", "D"),
     error_type: TYPES,
-    LabelQuestion(("True", "False", "Not given", "无")): ("True", "False", "Not given", "无"),
+    OwnLabelReader(("True", "False", "Not given", "无")): ("True", "False", "Not given", "无"),
     published_true_false: ("True", "False"),
     published_pick: ("A", "B"),
 }
@@ -71,8 +71,8 @@ def test_last_declared_verdict_wins(reply: str) -> None:
             )
 
 
-@pytest.mark.parametrize("read", [read for read in READERS if isinstance(read, Question)])
-def test_short_forms_are_read_as_the_steps_read_them(read: Question) -> None:
+@pytest.mark.parametrize("read", [read for read in READERS if isinstance(read, LabelReader)])
+def test_short_forms_are_read_as_the_steps_read_them(read: LabelReader) -> None:
     for form, label in list(read.vocabulary.forms.items())[::7]:
         if len(form) <= 60:
             answer = read(f"\u200b{form}\u200b")  # invisible signs, which the forms do not have
@@ -104,7 +104,7 @@ LONG = [
         "Yes",
         ("no no ", "لا توجد هلوسة ", "hayır değil ", "नहीं ", "answer: "),
     ),
-    (LabelQuestion(("True", "Not given")), "Answer: not given", "Not given", ("true ", "not given ", "is not true, ")),
+    (OwnLabelReader(("True", "Not given")), "Answer: not given", "Not given", ("true ", "not given ", "is not true, ")),
     (
         error_type,
         "Answer: relation",
@@ -151,7 +151,7 @@ def test_folding_is_idempotent(text: str) -> None:
 
 
 def test_a_language_is_one_lexicon() -> None:
-    spanish = Question(Types(("types",), TYPES, yes=""), TYPE_STEPS)
+    spanish = LabelReader(TypeVocabulary(("types",), TYPES, yes=""), TYPE_STEPS)
     replies = [row for row in rows("halluverse25") if row["language"] == "es" and row["label"] in TYPES]
     assert len(replies) >= 10
     assert [spanish(row["reply"]).value for row in replies] == [row["label"] for row in replies]
