@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from rapidfuzz.distance import Indel
-
 from halu_tasks.text.spans import Span
 
 Alignments = dict[int, tuple[float, list[Span]]]
@@ -95,6 +93,8 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
     Raises:
         ValueError: A span is aligned with nothing, or a tag is invalid.
     """
+    from rapidfuzz.distance import Indel  # has forty modules, and few rows need it
+
     text, spans = tagged_spans(tagged)
     ours, theirs = list(_TOKEN.finditer(text)), list(_TOKEN.finditer(correct_answer))
     steps = Indel.opcodes([token[0] for token in ours], [token[0] for token in theirs])
