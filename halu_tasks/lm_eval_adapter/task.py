@@ -258,7 +258,7 @@ class HaluTask(ConfigurableTask):
         """Return a part of a metric's estimate. lm-eval begins with the first metric, whose values have the scores."""
         if not self._estimates:
             columns = by_cluster(value.score for value in values)
-            self._estimates = {metric.name: estimate(metric, columns) for metric in self._metrics}
+            self._estimates = {metric.name: estimate(metric, columns, interval=False) for metric in self._metrics}
         return part_of(self._estimates[name], part)
 
     def override_metric(self, metric_name: str) -> None:
