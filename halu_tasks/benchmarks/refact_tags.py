@@ -18,6 +18,8 @@ _NO_FIT = "the text between the tags does not occur in order in the correct answ
 _CUT_WORD = 4  # the cost of aligning a segment with the middle of a word, in characters of length difference
 
 
+# a row is checked before an item is made of it, by the same functions
+@lru_cache(maxsize=1)
 def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
     """Return an `error_spans` field without `<neg>…</neg>` and `<swap>…</swap>`, and the tagged spans.
 
@@ -39,7 +41,7 @@ def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
     return text, spans
 
 
-@lru_cache(maxsize=2)  # a row is checked before an item is made of it
+@lru_cache(maxsize=1)
 def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False) -> list[str]:
     """Return the strings of the correct answer that the tagged spans replaced.
 
@@ -66,8 +68,7 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     segments = [_SPACE.sub("", text[a:b]) for a, b in zip(edges[::2], edges[1::2], strict=True)]
     lengths = [len(_SPACE.sub("", text[a:b])) for a, b in spans]
-    positions = [i for i, char in enumerate(correct_answer) if not char.isspace()]
-    answer = "".join(correct_answer.split())
+    answer, positions = _without_space(correct_answer)
     if not answer.startswith(segments[0]) or not answer.endswith(segments[-1]):
         raise ValueError("the text around the tags does not begin and end as the correct answer does")
 
@@ -82,6 +83,12 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
         cuts = list(zip(tags_cut[2:-2:2], tags_cut[3:-1:2], strict=True))
         gaps = _closest_gaps(answer, segments[1:-1], cuts, ends, lengths, cuts_word)
     return [correct_answer[positions[a] : positions[b - 1] + 1] if a < b else "" for a, b in gaps]
+
+
+@lru_cache(maxsize=1)
+def _without_space(text: str) -> tuple[str, list[int]]:
+    """Return a text without white space, and the position of each of its characters."""
+    return "".join(text.split()), [i for i, char in enumerate(text) if not char.isspace()]
 
 
 def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
