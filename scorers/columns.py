@@ -50,8 +50,9 @@ class Columns:
     @classmethod
     def of(cls, scores: Sequence[ScoredReply], cluster: Numbers | None = None) -> Columns:
         """Make the columns of scores; without `cluster`, each item is a cluster."""
+        clusters = len(scores) if cluster is None else int(cluster.max(initial=-1)) + 1
         cluster = np.arange(len(scores)) if cluster is None else cluster
-        return cls(lambda name: _column(scores, name, cluster), cluster, int(cluster.max(initial=-1)) + 1)
+        return cls(lambda name: _column(scores, name, cluster), cluster, clusters)
 
     @classmethod
     def of_kinds(cls, scores: Sequence[ScoredReply], kind: Numbers, cluster: Numbers, row: Numbers) -> Columns:

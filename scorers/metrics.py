@@ -316,9 +316,15 @@ def parameters(function: Callable[..., object]) -> tuple[str, ...]:
 # --- estimates -----------------------------------------------------------------------------------------
 
 
-def estimate(metric: Metric, columns: Columns) -> Estimate | None:
-    """Estimate a metric over scores (see `by_cluster`); None if it is undefined."""
-    return _estimate(metric, jackknife(metric, columns)) if len(columns) else None
+def estimate(metric: Metric, columns: Columns, *, interval: bool = True) -> Estimate | None:
+    """Estimate a metric; None if it is undefined.
+
+    Args:
+        metric: The metric.
+        columns: The scores (see `by_cluster`).
+        interval: Whether its interval is needed; it takes most of the time.
+    """
+    return _estimate(metric, jackknife(metric, columns), interval=interval) if len(columns) else None
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[ScoredReply]) -> dict[str, Estimate]:
@@ -378,7 +384,7 @@ def jackknife(metric: Metric, columns: Columns) -> Jackknife:
     return leave_out_items(of_items, metric.terms, counted, metric.of_classes(counted), metric.error_basis)
 
 
-def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
+def _estimate(metric: Metric, result: Jackknife, *, interval: bool = True) -> Estimate | None:
     value, (bottom, top) = result.value, metric.range
     if math.isnan(value):
         return None
@@ -393,6 +399,9 @@ def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
     if not metric.bounds and not bottom - _ROUNDING <= value <= top + _ROUNDING:
         _warn_of_range(metric.name, metric.range)
         return without_interval
+    stderr = math.sqrt(moments.second)
+    if not interval and not metric.bounds:
+        return without_interval._replace(stderr=stderr)
     clusters, bounds = result.basis
     # where there are strata, their intervals say how uncertain the error is
     low, high = exact_interval(value, moments, bounds, clusters, degrees=clusters - 1 if result.strata else None)
@@ -404,7 +413,7 @@ def _estimate(metric: Metric, result: Jackknife) -> Estimate | None:
         low, high = min(low, value - below), max(high, value + above)
     if high <= bottom or low >= top:
         return without_interval  # the items contradict what `bounds` assumes
-    return without_interval._replace(stderr=math.sqrt(moments.second), low=max(low, bottom), high=min(high, top))
+    return without_interval._replace(stderr=stderr, low=max(low, bottom), high=min(high, top))
 
 
 @cache

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
-
-from rapidfuzz.distance import Indel
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 from halu_tasks.text.spans import Span
 
@@ -19,6 +18,8 @@ _NO_FIT = "the text between the tags does not occur in order in the correct answ
 _CUT_WORD = 4  # the cost of aligning a segment with the middle of a word, in characters of length difference
 
 
+# a row is checked before an item is made of it, by the same functions
+@lru_cache(maxsize=1)
 def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
     """Return an `error_spans` field without `<neg>…</neg>` and `<swap>…</swap>`, and the tagged spans.
 
@@ -40,6 +41,7 @@ def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
     return text, spans
 
 
+@lru_cache(maxsize=1)
 def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False) -> list[str]:
     """Return the strings of the correct answer that the tagged spans replaced.
 
@@ -66,8 +68,7 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     segments = [_SPACE.sub("", text[a:b]) for a, b in zip(edges[::2], edges[1::2], strict=True)]
     lengths = [len(_SPACE.sub("", text[a:b])) for a, b in spans]
-    positions = [i for i, char in enumerate(correct_answer) if not char.isspace()]
-    answer = "".join(correct_answer[i] for i in positions)
+    answer, positions = _without_space(correct_answer)
     if not answer.startswith(segments[0]) or not answer.endswith(segments[-1]):
         raise ValueError("the text around the tags does not begin and end as the correct answer does")
 
@@ -77,11 +78,17 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
         gaps = _leftmost_gaps(answer, segments[1:-1], ends)
     else:
         # A place inside a word has no cost if the tag is inside a word, too.
-        joined = _inside_words(correct_answer, positions)
+        cuts_word = partial(_cuts_word, correct_answer, positions)
         tags_cut = [text[edge - 1 : edge].isalnum() and text[edge : edge + 1].isalnum() for edge in edges]
         cuts = list(zip(tags_cut[2:-2:2], tags_cut[3:-1:2], strict=True))
-        gaps = _closest_gaps(answer, segments[1:-1], cuts, ends, lengths, joined)
+        gaps = _closest_gaps(answer, segments[1:-1], cuts, ends, lengths, cuts_word)
     return [correct_answer[positions[a] : positions[b - 1] + 1] if a < b else "" for a, b in gaps]
+
+
+@lru_cache(maxsize=1)
+def _without_space(text: str) -> tuple[str, list[int]]:
+    """Return a text without white space, and the position of each of its characters."""
+    return "".join(text.split()), [i for i, char in enumerate(text) if not char.isspace()]
 
 
 def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
@@ -93,6 +100,8 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
     Raises:
         ValueError: A span is aligned with nothing, or a tag is invalid.
     """
+    from rapidfuzz.distance import Indel  # has forty modules, and few rows need it
+
     text, spans = tagged_spans(tagged)
     ours, theirs = list(_TOKEN.finditer(text)), list(_TOKEN.finditer(correct_answer))
     steps = Indel.opcodes([token[0] for token in ours], [token[0] for token in theirs])
@@ -115,12 +124,16 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
 
 def _leftmost_gaps(answer: str, segments: list[str], ends: Span) -> list[Span]:
     """Return the gaps between segments if each segment comes as early as possible between `ends`."""
-    # atomic, since a later place of a segment never fits if the first one does not
-    pattern = "".join(f"(?>(.*?){re.escape(segment)})" for segment in segments) + "(.*)"
-    match = re.compile(pattern, re.DOTALL).fullmatch(answer, *ends)
-    if not match:
+    gaps, (end, last) = list[Span](), ends
+    for segment in segments:
+        start = answer.find(segment, end, last)
+        if start < 0:
+            raise ValueError(_NO_FIT)
+        gaps.append((end, start))
+        end = start + len(segment)
+    if end > last:
         raise ValueError(_NO_FIT)
-    return [match.span(number) for number in range(1, len(segments) + 2)]
+    return [*gaps, (end, last)]
 
 
 def _closest_gaps(
@@ -129,7 +142,7 @@ def _closest_gaps(
     cuts: list[tuple[bool, bool]],
     ends: Span,
     lengths: list[int],
-    joined: list[bool],
+    cuts_word: Callable[[int], bool],
 ) -> list[Span]:
     """Return the gaps between segments whose lengths differ least in sum from `lengths`.
 
@@ -139,7 +152,7 @@ def _closest_gaps(
         cuts: For each segment, whether its start and its end are inside words in the tagged text.
         ends: Where the first gap begins and the last gap ends.
         lengths: The lengths of the spans.
-        joined: For each place in the answer, whether it is inside a word.
+        cuts_word: Returns whether a place in the answer is inside a word.
     """
     first, last = ends
     # the cheapest alignment of the segments so far, by where the last one ends: its cost and its gaps
@@ -151,7 +164,7 @@ def _closest_gaps(
             if extended := _extended(best, at, length):
                 cost, gaps = extended
                 end = at + len(segment)
-                cut = (joined[at] and not starts_cut) + (joined[end] and not ends_cut)
+                cut = (cuts_word(at) and not starts_cut) + (cuts_word(end) and not ends_cut)
                 reached[end] = cost + _CUT_WORD * cut, gaps
             at = answer.find(segment, at + 1, last)
         best = reached
@@ -171,6 +184,9 @@ def _extended(best: Alignments, at: int, length: int) -> tuple[float, list[Span]
     return None if end < 0 else (cost, [*best[end][1], (end, at)])
 
 
-def _inside_words(text: str, positions: list[int]) -> list[bool]:
-    inside = [b == a + 1 and text[a].isalnum() and text[b].isalnum() for a, b in pairwise(positions)]
-    return [False, *inside, False]
+def _cuts_word(text: str, positions: list[int], place: int) -> bool:
+    """Return whether a place in the text without white space, whose characters are at these positions, is in a word."""
+    if not 0 < place < len(positions):
+        return False
+    before, after = positions[place - 1], positions[place]
+    return after == before + 1 and text[before : after + 1].isalnum()

@@ -140,7 +140,10 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     """
     left, parts = limit("max_prompt"), []
     try:
-        for part in _template(str(text)).generate(values):
+        template = _template(text)
+        if isinstance(template, str):
+            return template
+        for part in template.generate(values):
             parts.append(part)
             left -= len(part)
             if left < 0:
@@ -163,7 +166,8 @@ def _jinja() -> Any:
 
 @cache
 def _template(source: str) -> Any:
-    return _jinja().from_string(source)
+    """Return a template, or the text itself if Jinja would change nothing, as of most system texts."""
+    return _jinja().from_string(str(source)) if "{" in source or "\r" in source else str(source)
 
 
 def fill(text: str, fields: Mapping[str, str]) -> str:

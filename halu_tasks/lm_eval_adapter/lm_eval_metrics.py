@@ -161,7 +161,7 @@ def halu_mean(values: Sequence[Any], part: Part | None = None) -> Any:
     # a document without a cluster is one
     scores = [value.score for value in values]
     clustered = [each if each.cluster else replace(each, cluster=f"\0{at}") for at, each in enumerate(scores)]
-    return part_of(estimate(metric, by_cluster(clustered)), part)
+    return part_of(estimate(metric, by_cluster(clustered), interval=False), part)
 
 
 halu_iou = _metric("iou", _Iou)

@@ -65,13 +65,13 @@ class HaluTask(ConfigurableTask):
 
     _bypass = ""
     """The name of the metric that stands for all if replies are not scored."""
-    _instances = None  # lm-eval leaves it unset until requests are built
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._evaluation = evaluation = _build(config)
         self._items = {item.id: item for item in evaluation.items}
         self._values: dict[str, dict[str, Any]] = {}
         self._estimates: dict[str, Estimate | None] = {}
+        self._has_requests = False
         self._examples = [
             {"prompt": example.prompt, "target": example.reply, "system": ""}
             for example in worked_examples(evaluation.task, evaluation.options, evaluation.prompt)
@@ -95,7 +95,7 @@ class HaluTask(ConfigurableTask):
             # lm-eval averages what has the same name in all members of a group
             headline = evaluation.task.headline_metric(evaluation.options.scoring)
             self._metrics.append(replace(headline, name=HEADLINE))
-        if any(other.instances for other in _tasks_of_run.values()):
+        if any(other._has_requests for other in _tasks_of_run.values()):
             # lm-eval makes all tasks of a run before it builds requests, so those are another run's
             _tasks_of_run.clear()
         _tasks_of_run[evaluation.task.name] = self
@@ -177,7 +177,7 @@ class HaluTask(ConfigurableTask):
                 settings["response_format"] = _response_format(self._evaluation)
         return [Instance("generate_until", doc, (ctx, settings), idx=0, **fields)]
 
-    def build_all_requests(self, **kwargs: Any) -> Any:
+    def build_all_requests(self, **kwargs: Any) -> None:
         """Build the requests without lm-eval's cache, which would mix up requests of one task under other options."""
         evaluation, shots = self._evaluation, self.config.num_fewshot or 0
         if shots != evaluation.options.fewshot:
@@ -186,7 +186,8 @@ class HaluTask(ConfigurableTask):
         self._evaluation = evaluation = _for_template(evaluation, kwargs)
         tags = evaluation.version_tags
         self.VERSION: Any = "-".join([str(self._version), *tags]) if tags else self._version
-        return super().build_all_requests(**kwargs | {"cache_requests": False})
+        super().build_all_requests(**kwargs | {"cache_requests": False})
+        self._has_requests = True
 
     # --- after generation --------------------------------------------------------------------------
 
@@ -256,7 +257,7 @@ class HaluTask(ConfigurableTask):
         """Return a part of a metric's estimate. lm-eval begins with the first metric, whose values have the scores."""
         if not self._estimates:
             columns = by_cluster(value.score for value in values)
-            self._estimates = {metric.name: estimate(metric, columns) for metric in self._metrics}
+            self._estimates = {metric.name: estimate(metric, columns, interval=False) for metric in self._metrics}
         return part_of(self._estimates[name], part)
 
     def override_metric(self, metric_name: str) -> None:
@@ -266,7 +267,8 @@ class HaluTask(ConfigurableTask):
 
     def _keep_replies(self) -> str | None:
         """Save the replies to this task; return its name with the file, and None without replies."""
-        replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
+        requests = self.instances if self._has_requests else ()
+        replies = [(self._items[request.doc["id"]], Reply(request.resps[0])) for request in requests if request.resps]
         if not replies or self._evaluation.asks_for_probability:
             return None
         path = keep_replies(self._evaluation, replies)

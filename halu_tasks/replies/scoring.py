@@ -17,7 +17,6 @@ from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, PREFIX, SCORING_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.knowledge import named_files
 from halu_tasks.replies.label_notes import check_reference_labels
 from halu_tasks.replies.reply_scorer import ReplyScorer, Role
 from halu_tasks.scorers.judge import JudgeSpec, Verdict
@@ -78,6 +77,8 @@ def check_knowledge(evaluation: Evaluation) -> None:
         why = "recorded verdicts take the place of its judge" if looks_up else "no judge of it looks claims up"
         logger.warning("%s: option judge_knowledge has no effect, since %s", name, why)
     else:
+        from halu_tasks.knowledge import named_files  # its expressions take long to compile
+
         named_files(Path(options.judge_knowledge).expanduser())
 
 

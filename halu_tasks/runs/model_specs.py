@@ -160,7 +160,6 @@ def named_model(
 
 
 def _in_lm_eval(model: HarnessModel, chat_template: bool | None) -> HarnessModel:
-    """Return a model in the words of lm-eval."""
     # the name that a server knows; a provider such as openai-api has a word of its own before it
     served = model.at_provider.partition("/")[2] if model.provider == "openai-api" else model.at_provider
     if model.provider == "halu" and model.at_provider in _EMBEDDED:
@@ -316,11 +315,6 @@ def set_by_run(harness: Harness, flag: str) -> str | None:
 
 
 def _read_model(name: str, entry: ModelKeys) -> HarnessModel:
-    """Return the model of an entry.
-
-    Raises:
-        HaluTasksError: A value is invalid.
-    """
     if not _FOLDER.fullmatch(name):
         raise UsageError("expected a name of letters, digits, '.', '_' and '-', which names its folder")
     options = {key.replace("-", "_"): option for key, option in entry.options.items()}

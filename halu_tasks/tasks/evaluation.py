@@ -14,7 +14,6 @@ from halu_tasks.core.options import JUDGE_SETTINGS, PENALTY, Options
 from halu_tasks.core.prompting import Prompt, messages, prompt_hash, render, system_in_user
 from halu_tasks.data.locate import LocatedData
 from halu_tasks.data.sources import OwnSource
-from halu_tasks.knowledge import hash_of_files, named_files
 from halu_tasks.scorers.attempts import with_penalty
 from halu_tasks.scorers.judge import JudgeSpec
 from halu_tasks.scorers.judge_correction import ReferenceLabels
@@ -263,6 +262,8 @@ class Evaluation:
         looks_up = judged and judged.claims and judged.claims.looks_up and not self.options.verdicts
         if not looks_up or not self.options.judge_knowledge:
             return None
+        from halu_tasks.knowledge import hash_of_files, named_files  # its expressions take long to compile
+
         return hash_of_files(named_files(Path(self.options.judge_knowledge).expanduser()))[:8]
 
     @property

@@ -19,7 +19,6 @@ from halu_tasks.core.settings import KeyFault
 from halu_tasks.scorers.annotators import CLASS, in_mode
 from halu_tasks.scorers.answer import ABSTAINED, ANSWERED, EMPTY, INFERRED, REQUEST_FAILED, UNPARSED, Answer, Outcome
 from halu_tasks.scorers.attempts import ACC_ATTEMPTED, ATTEMPTED, NET, LabelAttempts, attempt_metrics
-from halu_tasks.scorers.benchmarks.judged import own_judge
 from halu_tasks.scorers.columns import column_names
 from halu_tasks.scorers.judge import CLAIM, FAILED, JUDGE_FAILED, REPLY, JudgeSpec, Sense, Verdict
 from halu_tasks.scorers.judge_correction import JUDGE_ERRORS
@@ -27,7 +26,6 @@ from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Span
 from halu_tasks.scorers.metrics import Metric, outcome_shares, share_of
 from halu_tasks.scorers.reader_metrics import reader_spec
 from halu_tasks.scorers.reading.fields import structured_answer
-from halu_tasks.scorers.reading.own_labels import question_of
 from halu_tasks.scorers.reading.reply import ReplyText
 from halu_tasks.scorers.reading.steps import only_declines
 from halu_tasks.scorers.registry import SCORERS, Reading, TaskScorer, make_scorer, reading_named
@@ -107,9 +105,14 @@ class AnswerKeys(Keys):
             return Spans(self.categories, self.degrees)
         if self.kind in _WITHOUT_LABELS:
             return _WITHOUT_LABELS[self.kind]()
+        reading = self.reading
+        if not reading:
+            from halu_tasks.scorers.reading.own_labels import question_of  # most tasks name their reading
+
+            reading = question_of(tuple(self.labels), prompts)
         return (Claims if self.kind == "claims" else Label)(
             tuple(self.labels),
-            self.reading or question_of(tuple(self.labels), prompts),
+            reading,
             self.labels if any(self.labels.values()) else {},
             target_varies=self.target_varies,
             explains=self.explains,
@@ -144,6 +147,8 @@ def _judge(value: Any) -> Any:
         keys = JudgeKeys.model_validate(value)
     except ValidationError as error:
         raise reason_of(error) from None
+    from halu_tasks.scorers.benchmarks.judged import own_judge  # most tasks have no judge
+
     return own_judge(keys.labels, keys.prompt)
 
 

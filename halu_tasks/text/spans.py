@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from rapidfuzz import fuzz
-
 from halu_tasks.text.folding import FoldedText, folded, folded_with_places
 
 Span = tuple[int, int]
@@ -78,6 +76,8 @@ class Text:
         return self._nearest(plain)
 
     def _nearest(self, plain: str) -> list[Span]:
+        from rapidfuzz import fuzz  # has forty modules, and most tasks compare no texts
+
         text = self._folded.text
         size, room = len(plain), len(text)
         if size > room:

@@ -195,7 +195,7 @@ def field(part: ReplyPart) -> StepResult | None:
 
 def checklist(part: ReplyPart) -> StepResult | None:
     """A list that says yes or no to each of several labels, and yes to one."""
-    if any(token.kind == "declare" for sentence in part.sentences for token in sentence.tokens):
+    if any(token.kind == "declare" for sentence in reversed(part.sentences) for token in sentence.tokens):
         return None  # with a marker, a list is no answer
     return only_affirmed(part.vocabulary, part.sentences)
 

@@ -70,6 +70,28 @@ def test_repeating_every_item_in_its_cluster_adds_no_certainty(values: list[floa
     assert thrice == pytest.approx(once)
 
 
+MEAN = mean("v", "v")
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 1e-12, 0.5, 1.0]), st.sampled_from("abc")), min_size=1, max_size=12))
+@pytest.mark.parametrize(
+    "metric",
+    [
+        MEAN,
+        replace(MEAN, range=(0.0, math.inf)),
+        replace(MEAN, bounds=lambda total: (0.25, 0.5)),
+        mean_of("m", {"a": MEAN, "b": MEAN}, "side"),
+    ],
+)
+def test_a_value_and_its_error_are_the_same_without_an_interval(
+    metric: Metric, values: list[tuple[float, str]]
+) -> None:
+    scores = right(*(value for value, _ in values), clusters=[cluster for _, cluster in values])
+    columns = by_cluster(score.tagged({"side": "ab"[n % 2]}) for n, score in enumerate(scores))
+    whole, part = estimate(metric, columns), estimate(metric, columns, interval=False)
+    assert (whole and whole[:2]) == (part and part[:2])
+
+
 def test_all_right_leaves_room_below_one_and_nothing_known_leaves_nothing() -> None:
     e = found(mean("v", "v"), right(*[1.0] * 24))
     assert e.value == e.high == 1.0 and e.low is not None and 0.83 < e.low < 0.90
