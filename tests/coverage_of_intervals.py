@@ -27,7 +27,7 @@ from halu_tasks.scorers.attempts import LabelAttempts
 from halu_tasks.scorers.benchmarks.labels import position_bias
 from halu_tasks.scorers.classification import Figure, balanced_acc, label_metric, macro_metric
 from halu_tasks.scorers.columns import Columns
-from halu_tasks.scorers.metrics import Estimate, Metric, estimate, left_out, mean, mean_of, micro
+from halu_tasks.scorers.metrics import Estimate, Metric, estimate, jackknife, mean, mean_of, micro
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, krippendorff_alpha
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
 from halu_tasks.scorers.statistics.confidence import confidence_metrics
@@ -358,7 +358,7 @@ def tuned() -> Iterator[Design]:
         return cluster, {"probability": ndtr(sign * 0.8 + deviation), "target": target, "tag_part": part}
 
     for metric in tuned_metrics("Yes")[1::3]:
-        truth = left_out(metric, columns_of(draw(np.random.default_rng(1), 60_000), 60_000)).value
+        truth = jackknife(metric, columns_of(draw(np.random.default_rng(1), 60_000), 60_000)).value
         yield Design("at a tuned threshold", metric.name, 200, truth, of_items(metric, draw, 200))
 
 
@@ -399,7 +399,7 @@ def differences() -> Iterator[Design]:
             cluster = clusters_of(rng, clusters, sizes)
             where = ndtr(normal(rng, cluster)) * (1 if more < 1 else len(cluster))
             rights = where >= fewer, (where < fewer) | (where >= fewer + more)
-            one, other = (left_out(SHARE, columns_of((cluster, {"value": right * 1.0}), clusters)) for right in rights)
+            one, other = (jackknife(SHARE, columns_of((cluster, {"value": right * 1.0}), clusters)) for right in rights)
             return ends_of(difference_of(SHARE, one, other, len(cluster)))
 
         if sizes != "1" and more >= 1:

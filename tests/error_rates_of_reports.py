@@ -23,7 +23,7 @@ from scipy.special import ndtri, stdtr
 
 from halu_tasks.scorers.metrics import mean, ratio
 from halu_tasks.scorers.statistics.differences import LEVEL, difference_of, holm
-from halu_tasks.scorers.statistics.jackknife import Jackknife, Sums, leave_out
+from halu_tasks.scorers.statistics.jackknife import ErrorBasis, Jackknife, Sums, leave_out
 from halu_tasks.scorers.statistics.planning import Variances, differences_of, needed
 
 Floats = npt.NDArray[np.float64]
@@ -146,9 +146,9 @@ def p_values(place: Place, first: npt.NDArray[np.int64], second: npt.NDArray[np.
 def check(place: Place, found: Floats, pairs: Sequence[tuple[int, int]]) -> None:
     """Compare p-values with those of the package."""
     clusters = len(place.without)
-    contributes, support = np.ones(clusters, dtype=bool), (clusters, ACCURACY.range)
+    contributes, basis = np.ones(clusters, dtype=bool), ErrorBasis(clusters, ACCURACY.range)
     models = [
-        Jackknife(float(value), without, contributes, support)
+        Jackknife(float(value), without, contributes, basis)
         for value, without in zip(place.values, place.without.T, strict=True)
     ]
     known = [difference_of(ACCURACY, models[i], models[j], 0) for i, j in pairs]
@@ -189,7 +189,9 @@ def planned(by: float, *, alone: bool, models: int, tasks: int) -> int:
     """Plan the clusters with which a report of so many models and tasks finds a difference, with a power of 0.8."""
     (right,), (size,) = simulated_tables(np.random.default_rng(0), Design(2, 1, 200_000, better=by, alone=alone))
     nothing = np.zeros((len(size), 0), dtype=bool)
-    one, other = (leave_out(ratio, Sums(np.column_stack([own, size]), nothing), ACCURACY.support) for own in right.T)
+    one, other = (
+        leave_out(ratio, Sums(np.column_stack([own, size]), nothing), ACCURACY.error_basis) for own in right.T
+    )
     moments = one.minus(other).moments
     assert moments
     design = needed(

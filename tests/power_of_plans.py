@@ -73,7 +73,7 @@ def difference(replies: Floats, epochs: int, margin: float | None = None) -> Dif
     _, clusters, size = replies.shape
     tables = [np.column_stack([own.sum(axis=1), np.full(clusters, float(size * epochs))]) for own in replies[::-1]]
     nothing = np.zeros((clusters, 0), dtype=bool)
-    one, other = (leave_out(ratio, Sums(table, nothing), ACC.support) for table in tables)
+    one, other = (leave_out(ratio, Sums(table, nothing), ACC.error_basis) for table in tables)
     found = difference_of(ACC, one, other, clusters * size, margin)
     assert found
     return found

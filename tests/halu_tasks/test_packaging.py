@@ -18,8 +18,8 @@ from halu_tasks.core.errors import EXTRAS
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OWN = {"halu_tasks", "_halu_tasks_autoload"}
-THROUGH_OTHERS = {"lm-eval", "openpyxl", "openai"}
-"""Needed for the models of lm-eval's own extras, imported by pandas, and by Inspect for models of that provider."""
+THROUGH_OTHERS = {"lm-eval", "openpyxl", "openai", "torch"}
+"""Needed for the models of lm-eval's own extras; imported by pandas, by Inspect for OpenAI, by transformers."""
 LOADED = {"sqlitedict"}
 """Imported only to change what lm-eval, which requires it, does with it."""
 

@@ -158,8 +158,9 @@ def test_a_field_of_json_is_asked_for_by_a_schema(serve: Any, openai: Run, run_i
 @pytest.mark.slow
 def test_a_probability_shows_how_sure_an_answer_is(tmp_path: Path, run_lm_eval: Run, capsys: Capture) -> None:
     task = "refact_judgment_independent"
+    # of "False", the label that is looked for
     rows = [
-        {"id": item.id, "output": "True", "probability": 0.55 + 0.4 * (item.target == "True")}
+        {"id": item.id, "output": "True", "probability": 0.45 - 0.4 * (item.target == "True")}
         for item in build(task, Options(data="sample")).items
     ]
     path = write_rows(tmp_path / "replies.jsonl", rows)

@@ -16,6 +16,7 @@ import yaml
 from common import Cli, Run, fenced, write_rows
 from huggingface_hub import parse_eval_result_entries
 from inspect_ai.log import read_eval_log
+from judges import asked_text, is_question, verdict
 from programs import shown_stderr
 from shared_runs import asked, asked_lm_eval
 
@@ -68,15 +69,22 @@ def read_eee(out: Path) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]
 # --- which replies are right ------------------------------------------------------------------------
 
 
-def judge(request: dict[str, Any]) -> str:
-    """Finds a conflict in what is not the correct answer, and a sentence unsupported if it speaks of Mars."""
-    text = str(request["messages"][-1]["content"])
-    if "=====" not in text:
-        return "ready"
-    parts = fenced(text)
-    if len(parts) == 3:
-        return json.dumps({"reason": "…", "verdict": "consistent" if parts[1] == parts[2] else "conflict"})
-    return json.dumps({"critique": "…", "supported": "no" if "Mars" in parts[-1] else "yes"})
+def judge_of(evaluation: Evaluation) -> Callable[[dict[str, Any]], str]:
+    """A judge that finds the wrong replies below wrong, and all others right."""
+    judged = evaluation.task.judge_spec
+    assert judged
+    labels = {sense: label for label, sense in judged.labels.items()}
+
+    def judge(request: dict[str, Any]) -> str:
+        if not is_question(request):
+            return "ready"
+        text = fenced(asked_text(request))[-1]
+        is_wrong = "nothing like it" in text or "Mars" in text
+        if evaluation.task.name == "fave":
+            return json.dumps({"critique": "…", "supported": "no" if is_wrong else "yes"})
+        return verdict(labels["bad" if is_wrong else "good"])
+
+    return judge
 
 
 def right_reply(evaluation: Evaluation, item: Item) -> str:
@@ -131,8 +139,14 @@ BY_DEFAULT = ("cfaith_choice", "refact_localization_entity")
 """A task whose headline falls as replies get better, and one whose replies can be right in part."""
 
 
+# a reply to factscore is neither right nor wrong as a whole
 @pytest.mark.parametrize(
-    "task", [task if task in BY_DEFAULT else pytest.param(task, marks=pytest.mark.slow) for task in TASKS]
+    "task",
+    [
+        task if task in BY_DEFAULT else pytest.param(task, marks=pytest.mark.slow)
+        for task in TASKS
+        if task != "factscore"
+    ],
 )
 def test_rows_say_of_every_reply_whether_it_is_right(
     task: str, here: Cli, serve: Run, tmp_path: Path, check_published: Callable[[Path], None]
@@ -145,7 +159,14 @@ def test_rows_say_of_every_reply_whether_it_is_right(
         arguments: list[str] = []
         if evaluation.task.judge_spec:
             details = results / f"{kind}.details.jsonl"
-            arguments = ["--judge", "openai/gpt-4o", "--judge-base-url", serve(judge).url, "--details", str(details)]
+            arguments = [
+                "--judge",
+                "openai/gpt-4o",
+                "--judge-base-url",
+                serve(judge_of(evaluation)).url,
+                "--details",
+                str(details),
+            ]
         rows = [{"id": item.id, "output": reply(evaluation, item)} for item in evaluation.items]
         scored[kind] = score(here, results / f"{kind}.json", task, rows, *arguments)
     done = here("export", "eee", *(results / f"{kind}.json" for kind in KINDS), "-o", tmp_path / "out")
@@ -180,7 +201,7 @@ def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
     rows[0]["output"] = "unreadable"
 
     def silent_once(request: dict[str, Any]) -> str:
-        return "Hm." if "unreadable" in str(request) else judge(request)
+        return "Hm." if "unreadable" in str(request) else judge_of(evaluation)(request)
 
     file, server = tmp_path / "scored.json", serve(silent_once)
     options = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--details", str(tmp_path / "d.jsonl")]

@@ -35,7 +35,7 @@ def test_intervals_of_a_judge_s_errors_cover_however_labels_are_drawn() -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-1000:]
     rows = [line.split() for line in done.stdout.splitlines()[1:]]
-    assert len(rows) == 108
+    assert len(rows) == 48
     for row in rows:
         of_errors = [(float(row[at]), float(row[at + 1])) for at in (8, 11, 14)]
         assert all(coverage > 0.8 for coverage, given in of_errors if given > 0.3), row
