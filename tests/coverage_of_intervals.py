@@ -32,7 +32,6 @@ from halu_tasks.scorers.statistics.agreement import cohen_kappa, krippendorff_al
 from halu_tasks.scorers.statistics.calibration import auprc, roc_auc, tuned_metrics
 from halu_tasks.scorers.statistics.confidence import confidence_metrics
 from halu_tasks.scorers.statistics.differences import Difference, difference_of
-from halu_tasks.scorers.statistics.intervals import exact_interval
 
 Array = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -318,7 +317,7 @@ def risks(name: str) -> Iterator[Design]:
     nothing, something or much of what is right. In clusters of several items, a fifth of them has no answer.
     """
     (found,) = (each for each in confidence_metrics(LabelAttempts()) if each.name == name)
-    metric = replace(found, interval=exact_interval)
+    metric = replace(found, has_interval=True)
     for sizes, right, knows, coarse in product(("1", "1 to 20"), (0.5, 0.8, 0.95), (0.0, 1.0, 2.5), (False, True)):
         every = np.random.default_rng(1)
         cuts = np.quantile(knows * (every.random(100_000) < right) + every.normal(size=100_000), (0.05, 0.1, 0.25, 0.5))
