@@ -53,13 +53,14 @@ class Pairs:
             flags = [ones[TAG + tag] == value for tag, value in metric.within]
             counted = np.all(flags, axis=0) if flags else np.ones(len(item), dtype=bool)
             self._items[metric.name] += len(np.unique(item[counted]))
-            first, second = metric.sums_of_items(ones), metric.sums_of_items(others)
-            if isinstance(first, Sums) and isinstance(second, Sums):
-                sums = [each.by_cluster(ones.cluster, ones.clusters) for each in (first, second)]
-                both = (np.concatenate([getattr(each, name) for each in sums], axis=1) for name in ("terms", "classes"))
-                self._sums[metric.name].append(Sums(*both).unique())
-            else:
+            if not metric.has_sums:
                 self._columns[metric.name].append((ones.only(metric.columns), others.only(metric.columns)))
+                continue
+            first, second = metric.sums_of_items(ones), metric.sums_of_items(others)
+            assert isinstance(first, Sums) and isinstance(second, Sums)
+            sums = [each.by_cluster(ones.cluster, ones.clusters) for each in (first, second)]
+            both = (np.concatenate([getattr(each, name) for each in sums], axis=1) for name in ("terms", "classes"))
+            self._sums[metric.name].append(Sums(*both).unique())
 
     def figures(self) -> dict[str, SideBySide]:
         """Compute the metrics that are defined for either, by name."""
