@@ -156,7 +156,7 @@ def test_people_are_drawn_beside_models_on_the_same_gold(opened: Any) -> None:
     page = opened(model(2, 3)).page
     (panel,) = (one for one in page.locator("#picture .panel").all() if one.locator("svg.people").count())
     names = panel.locator(".strips").nth(1).locator("li .who").all_inner_texts()
-    assert names == ["people", "gemma-3-27b-it", "Qwen/Qwen3-8B"]
+    assert names == ["people", "gemma-3-27b-it", "Qwen/Qwen3-8B", "guessing"]
 
 
 def test_the_names_of_curves_do_not_overlap_and_are_read_on_a_phone(opened: Any) -> None:
